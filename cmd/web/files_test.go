@@ -26,7 +26,7 @@ var floors = []struct {
 		"lists", "optimizer", "space", "history", "models", "evidence", "regressions", "view", "estimate", "posterior", "incumbent", "works",
 		"acquisition", "ascend", "drawing", "search", "price", "shift", "account", "suggest", "replay", "hyperparameters", "paths", "gain",
 	}, []string{
-		"evidence -> view: view", "view -> estimate: estimate", "view -> estimate: outcome", "view -> incumbent: contended", "view -> incumbent: contendedBefore",
+		"evidence -> view: view", "view -> estimate: estimate", "view -> estimate: outcome", "view -> incumbent: findPriorMeans", "view -> incumbent: knownMeans",
 		"view -> incumbent: incumbent", "view -> incumbent: shortlist", "works -> acquisition: decision", "acquisition -> suggest: designPoint",
 	}},
 	{"internal/study", []string{

@@ -21,8 +21,8 @@ type account struct {
 	trace       tracing
 
 	// What is made of the trace when it is first asked for.
-	stepped    sync.Once
-	steps      []policy.Footstep
+	summarised sync.Once
+	summaries  []policy.RoundSummary
 	violated   sync.Once
 	violations [][]Violation
 }
@@ -42,22 +42,22 @@ func (s *account) AtCeiling() []int {
 
 // moment is what a step of the multipliers is made with.
 type moment struct {
-	regime  *regime
-	waiting []bool // costs without a scale of their metric yet, whose readings are left out
-	still   []bool // costs whose multipliers do not move at all
-	slid    windows
+	regime   *regime
+	unscaled []bool // costs without a scale of their metric yet, whose readings are left out
+	frozen   []bool // costs whose multipliers do not move at all
+	slid     windows
 }
 
-// walk moves the multipliers through the rounds, from the first on that can move them otherwise
+// replayMultipliers moves the multipliers through the rounds, from the first on that can move them otherwise
 // than in the prior state.
-func (s *account) walk(ctx context.Context, prior *account) error {
+func (s *account) replayMultipliers(ctx context.Context, prior *account) error {
 	first, q := 1, s.policy.Start()
 	scaled := s.scaledFrom()
 	if prior != nil {
 		first = s.agreed.decision
-		s.path, q = prior.path.prefix(first-1), prior.multipliers
-		if first <= len(prior.path.items) {
-			q = prior.path.items[first-1]
+		s.pastMultipliers, q = prior.pastMultipliers.prefix(first-1), prior.multipliers
+		if first <= len(prior.pastMultipliers.items) {
+			q = prior.pastMultipliers.items[first-1]
 		}
 	}
 	slid := windows{}
@@ -65,18 +65,18 @@ func (s *account) walk(ctx context.Context, prior *account) error {
 		if err := checkpoint.Reach(ctx); err != nil {
 			return err
 		}
-		s.path = s.path.append(q)
+		s.pastMultipliers = s.pastMultipliers.append(q)
 		m := moment{s.regimeAt(t), make([]bool, len(scaled)), make([]bool, len(scaled)), slid}
 		for j, from := range scaled {
-			m.waiting[j] = t < from
-			m.still[j] = m.waiting[j] && s.traits.MovesByEstimate
+			m.unscaled[j] = t < from
+			m.frozen[j] = m.unscaled[j] && s.traits.MovesByEstimate
 		}
 		var err error
 		if q, err = s.step(ctx, t, q, m); err != nil {
 			return err
 		}
 		if slices.Contains(scaled, t+1) {
-			if q, err = s.takeIn(ctx, t, q, scaled); err != nil {
+			if q, err = s.catchUp(ctx, t, q, scaled); err != nil {
 				return err
 			}
 		}
@@ -101,16 +101,16 @@ func (s *account) step(ctx context.Context, t int, q []float64, m moment) ([]flo
 	}
 	next := s.policy.Step(q, &r)
 	for j := range next {
-		if m.still[j] {
+		if m.frozen[j] {
 			next[j] = q[j]
 		}
 	}
 	return next, nil
 }
 
-// takeIn goes through rounds 1 to t once more for the costs that have waited until now, in their
+// catchUp goes through rounds 1 to t once more for the costs that have waited until now, in their
 // order and with their first scale.
-func (s *account) takeIn(ctx context.Context, t int, q []float64, scaled []int) ([]float64, error) {
+func (s *account) catchUp(ctx context.Context, t int, q []float64, scaled []int) ([]float64, error) {
 	others, regime := lists.Map(scaled, func(from int) bool { return from != t+1 }), s.regimeAt(t+1)
 	for n := 1; n <= t; n++ {
 		var err error
@@ -127,7 +127,7 @@ func (s *account) costs(t int, m moment) [][]float64 {
 	for j := range out {
 		told := []int{t}
 		if metric := s.targets[1+j].metric; metric >= 0 {
-			told = lists.Map(s.tellings(metric, t), func(a arrival) int { return a.round })
+			told = lists.Map(s.toldIn(metric, t), func(a arrival) int { return a.round })
 		}
 		out[j] = s.knownCosts(told, t, j, m)
 	}
@@ -145,12 +145,12 @@ func (s *account) costAt(n, j int, regime *regime) (g float64, since int, known 
 		return s.cfg.Costs[j].given(r.Costs[j]), n, true
 	}
 	reading := r.Readings[k]
-	return regime.transforms[1+j].function(reading.Value), reading.Revealed, reading.Told
+	return regime.transforms[1+j].target(reading.Value), reading.Revealed, reading.Told
 }
 
 // knownCosts are the readings of cost j of some rounds that were told by the end of round t.
 func (s *account) knownCosts(rounds []int, t, j int, m moment) []float64 {
-	if m.waiting[j] {
+	if m.unscaled[j] {
 		return nil
 	}
 	return lists.Pick(rounds, func(n int) (float64, bool) {
@@ -168,12 +168,12 @@ func (s *account) ownEstimates(ctx context.Context, t int, q []float64, m moment
 	}
 	r := &s.history.Rounds[t-1]
 	known := func(j, _ int) float64 { return r.Costs[j] }
-	estimates, err := v.played(ctx, t, known)
+	estimates, err := v.predictPlayed(ctx, t, known)
 	if err != nil {
 		return nil, err
 	}
 	then := &decision{view: v}
-	input, err := then.drawn(ctx, then.inputFrom(ctx, []Place{s.placeOf(t)}, known, s.draw(t), estimates), s.placeOf(t), known)
+	input, err := then.withDraw(ctx, then.inputFrom(ctx, []Place{s.placeOf(t)}, known, s.draw(t), estimates), s.placeOf(t), known)
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +194,7 @@ func (s *account) Violations(ctx context.Context) ([]Violation, error) {
 
 // ViolationTrace returns the running figures, [round][constraint].
 func (s *account) ViolationTrace(ctx context.Context) ([][]Violation, error) {
-	steps, err := s.footsteps(ctx, s.traits.Bound != nil)
+	steps, err := s.roundSummaries(ctx, s.traits.Bound != nil)
 	if err != nil {
 		return nil, err
 	}
@@ -206,7 +206,7 @@ func (s *account) ViolationTrace(ctx context.Context) ([][]Violation, error) {
 	return s.violations, nil
 }
 
-func (s *account) violationTrace(steps []policy.Footstep, expected [][]float64) [][]Violation {
+func (s *account) violationTrace(steps []policy.RoundSummary, expected [][]float64) [][]Violation {
 	n := len(s.history.Rounds)
 	trace := lists.Of(n, func(int) []Violation { return make([]Violation, len(s.cfg.Costs)) })
 	for j := range s.cfg.Costs {
@@ -235,16 +235,16 @@ func (s *account) violationTrace(steps []policy.Footstep, expected [][]float64) 
 // RegretBounds returns the algorithm's bound on the cumulative regret after each round, in units of
 // the objective; nil for algorithms without one.
 func (s *account) RegretBounds(ctx context.Context) ([]float64, error) {
-	steps, err := s.footsteps(ctx, s.traits.RegretBound != nil)
+	steps, err := s.roundSummaries(ctx, s.traits.RegretBound != nil)
 	if steps == nil || err != nil {
 		return nil, err
 	}
 	return s.traits.RegretBound(steps), nil
 }
 
-// footsteps are what bounds need to know of the rounds; nil where they are not wanted, or there are
+// roundSummaries are what bounds need to know of the rounds; nil where they are not wanted, or there are
 // none.
-func (s *account) footsteps(ctx context.Context, wanted bool) ([]policy.Footstep, error) {
+func (s *account) roundSummaries(ctx context.Context, wanted bool) ([]policy.RoundSummary, error) {
 	if !wanted || len(s.history.Rounds) == 0 {
 		return nil, nil
 	}
@@ -252,24 +252,24 @@ func (s *account) footsteps(ctx context.Context, wanted bool) ([]policy.Footstep
 	if err != nil {
 		return nil, err
 	}
-	s.stepped.Do(func() {
-		s.steps = make([]policy.Footstep, len(trace))
+	s.summarised.Do(func() {
+		s.summaries = make([]policy.RoundSummary, len(trace))
 		for i, t := range trace {
-			s.steps[i] = s.footstep(i+1, t)
+			s.summaries[i] = s.roundSummary(i+1, t)
 		}
 	})
-	return s.steps, nil
+	return s.summaries, nil
 }
 
-// footstep is what bounds need to know of one round. Costs are NaN where nothing counts. What was
+// roundSummary is what bounds need to know of one round. Costs are NaN where nothing counts. What was
 // decided before there was a scale counts in the first, as multipliers have it.
-func (s *account) footstep(t int, trace RoundTrace) policy.Footstep {
+func (s *account) roundSummary(t int, trace RoundTrace) policy.RoundSummary {
 	r, n := &s.history.Rounds[t-1], len(s.targets)
 	scaled := func(metric int) *regime { return s.regimeAt(max(t, s.scaleSince(metric))) }
-	f := policy.Footstep{Suggested: r.Suggested && !r.Excluded, Multipliers: trace.Multipliers, After: s.multipliers,
+	f := policy.RoundSummary{Suggested: r.Suggested && !r.Excluded, Multipliers: trace.Multipliers, After: s.multipliers,
 		Beta: make([]float64, n), SD: make([]float64, n), Gain: make([]float64, n), Lambda: make([]float64, n), Scale: make([]float64, n)}
-	if t < len(s.path.items) {
-		f.After = s.path.items[t]
+	if t < len(s.pastMultipliers.items) {
+		f.After = s.pastMultipliers.items[t]
 	}
 	for j := range s.cfg.Costs {
 		g, _, known := s.costAt(t, j, scaled(s.targets[1+j].metric))
@@ -280,8 +280,8 @@ func (s *account) footstep(t int, trace RoundTrace) policy.Footstep {
 	}
 	for k, target := range s.targets {
 		f.Scale[k] = 1
-		if m := target.metric; m >= 0 && trace.latent != nil {
-			f.Beta[k], f.SD[k], f.Gain[k], f.Scale[k] = trace.Beta[m], trace.latent[m], trace.InformationGain[m], scaled(m).transforms[k].scale
+		if m := target.metric; m >= 0 && trace.latentSD != nil {
+			f.Beta[k], f.SD[k], f.Gain[k], f.Scale[k] = trace.Beta[m], trace.latentSD[m], trace.InformationGain[m], scaled(m).transforms[k].scale
 			f.Lambda[k] = s.regimeAt(t).models[m].lambda
 		}
 	}
@@ -313,7 +313,7 @@ func (s *account) Calibrations(ctx context.Context) ([]Calibration, error) {
 			freedom := regime.models[i].freedom
 			central, found := known[freedom]
 			if !found {
-				central = bands{half(0.5, freedom), half(0.8, freedom), half(0.95, freedom)}
+				central = bands{halfWidth(0.5, freedom), halfWidth(0.8, freedom), halfWidth(0.95, freedom)}
 				known[freedom] = central
 			}
 			residuals = append(residuals, trace[n].residuals[i])
@@ -325,16 +325,16 @@ func (s *account) Calibrations(ctx context.Context) ([]Calibration, error) {
 			}
 			out[i].Innovations = append(out[i].Innovations, Innovation{n + 1, trace[n].innovations[i]})
 		}
-		out[i].ResidualMean, out[i].ResidualSD = spreadOf(residuals)
+		out[i].ResidualMean, out[i].ResidualSD = meanSD(residuals)
 		for _, c := range []*Coverage{&out[i].Coverage, &out[i].New, &out[i].Repeated} {
-			c.divide()
+			c.toShares()
 		}
 	}
 	return out, nil
 }
 
-// spreadOf is the mean and the standard deviation of x; 0 and 0 of none.
-func spreadOf(x []float64) (mean, sd float64) {
+// meanSD is the mean and the standard deviation of x; 0 and 0 of none.
+func meanSD(x []float64) (mean, sd float64) {
 	n := float64(len(x))
 	for _, v := range x {
 		mean += v / n
@@ -359,7 +359,7 @@ func (c *Coverage) add(residual float64, central bands) {
 	}
 }
 
-func (c *Coverage) divide() {
+func (c *Coverage) toShares() {
 	if c.Count == 0 {
 		return
 	}
@@ -370,14 +370,14 @@ func (c *Coverage) divide() {
 // tracing is how far the trace has come. Callers that need it at the same time work on it in turns,
 // a round each.
 type tracing struct {
-	mu       sync.Mutex
-	rounds   []RoundTrace
-	slid     windows
-	together []together // by target
+	mu           sync.Mutex
+	rounds       []RoundTrace
+	slid         windows
+	toldTogether []toldTogether // by target
 }
 
-// together are the innovations of the readings that were told during one round, by their own rounds.
-type together struct {
+// toldTogether are the innovations of the readings that were told during one round, by their own rounds.
+type toldTogether struct {
 	revealed    int
 	innovations map[int]float64
 }
@@ -397,8 +397,8 @@ func (s *account) Trace(ctx context.Context) ([]RoundTrace, error) {
 	}
 }
 
-// keepTrace takes over what the prior state has traced of rounds of which nothing differs.
-func (s *account) keepTrace(prior *account) {
+// reuseTrace takes over what the prior state has traced of rounds of which nothing differs.
+func (s *account) reuseTrace(prior *account) {
 	if prior == nil {
 		return
 	}
@@ -438,35 +438,35 @@ func (s *account) traceFurther(ctx context.Context) (done bool, err error) {
 
 // traceRound looks back at decision t.
 func (s *account) traceRound(ctx context.Context, t int, slid windows) (RoundTrace, error) {
-	trace := RoundTrace{Multipliers: s.path.items[t-1], Horizon: s.horizon(t), before: s.playedBefore(t)}
+	trace := RoundTrace{Multipliers: s.pastMultipliers.items[t-1], Horizon: s.horizon(t), before: s.playedBefore(t)}
 	shown, err := s.observed(ctx, t, slid)
 	if err != nil {
 		return trace, err
 	}
 	acted := shown
-	acted.multipliers = s.path.items[t-1]
+	acted.multipliers = s.pastMultipliers.items[t-1]
 	if s.traits.ActsOnOwnData() {
-		acted, err = s.acting(ctx, t, s.path.items[t-1], slid)
+		acted, err = s.acting(ctx, t, s.pastMultipliers.items[t-1], slid)
 	} else {
 		err = acted.widths(ctx)
 	}
 	if err != nil {
 		return trace, err
 	}
-	predicted, err := shown.played(ctx, t, nil)
+	predicted, err := shown.predictPlayed(ctx, t, nil)
 	if err != nil {
 		return trace, err
 	}
 	believed := predicted
 	if acted != shown {
-		if believed, err = acted.played(ctx, t, nil); err != nil {
+		if believed, err = acted.predictPlayed(ctx, t, nil); err != nil {
 			return trace, err
 		}
 	}
 	for i := range s.cfg.Metrics {
 		k := s.targetOf(i)
 		trace.Beta = append(trace.Beta, betaOf(acted, k))
-		trace.InformationGain = append(trace.InformationGain, gainOf(acted, shown, k))
+		trace.InformationGain = append(trace.InformationGain, informationGain(acted, shown, k))
 		model := shown.model(i) // before there was a reading nothing spoke against it
 		var ahead *Predicted
 		if s.scaled(model) && shown.sources[shown.sourceOf[k]].arrived > 0 {
@@ -477,16 +477,16 @@ func (s *account) traceRound(ctx context.Context, t int, slid windows) (RoundTra
 		if acted.sourceOf[k] >= 0 {
 			latent = believed[k].SD[0]
 		}
-		trace.Ahead, trace.latent = append(trace.Ahead, ahead), append(trace.latent, latent)
+		trace.Ahead, trace.latentSD = append(trace.Ahead, ahead), append(trace.latentSD, latent)
 		residual := shown.residual(t, k, predicted[k])
-		innovation, err := s.innovation(ctx, t, k, deviate(residual, model.freedom))
+		innovation, err := s.innovation(ctx, t, k, normalDeviate(residual, model.freedom))
 		if err != nil {
 			return trace, err
 		}
 		trace.residuals, trace.innovations = append(trace.residuals, residual), append(trace.innovations, innovation)
-		trace.bare = append(trace.bare, residual*residual*shown.inflatedBy(t, k, predicted[k]))
+		trace.uninflated = append(trace.uninflated, residual*residual*shown.inflatedBy(t, k, predicted[k]))
 	}
-	trace.breaks = lists.Of(len(s.cfg.Costs), func(j int) float64 { return shown.breaks(predicted, j, 0) })
+	trace.breakChances = lists.Of(len(s.cfg.Costs), func(j int) float64 { return shown.breakChance(predicted, j, 0) })
 	return trace, nil
 }
 
@@ -503,16 +503,16 @@ func (s *account) innovation(ctx context.Context, t, k int, alone float64) (floa
 	if !reading.Told {
 		return alone, nil
 	}
-	if told := s.tellings(s.targets[k].metric, reading.Revealed); len(told) == 0 || reading.Revealed == t && told[0].round == t {
+	if told := s.toldIn(s.targets[k].metric, reading.Revealed); len(told) == 0 || reading.Revealed == t && told[0].round == t {
 		return alone, nil
 	}
-	group := &s.trace.together[k]
+	group := &s.trace.toldTogether[k]
 	if group.revealed != reading.Revealed {
 		innovations, err := s.innovations(ctx, reading.Revealed, k)
 		if err != nil {
 			return 0, err
 		}
-		*group = together{reading.Revealed, innovations}
+		*group = toldTogether{reading.Revealed, innovations}
 	}
 	if innovation, known := group.innovations[t]; known {
 		return innovation, nil
@@ -535,7 +535,7 @@ func (s *account) innovations(ctx context.Context, t, k int) (by map[int]float64
 	if err != nil {
 		return nil, err
 	}
-	model, transform, order := v.regime.models[metric], v.transforms[k], slices.Clone(s.tellings(metric, t))
+	model, transform, order := v.regime.models[metric], v.transforms[k], slices.Clone(s.toldIn(metric, t))
 	data, y := rows.Data.Prefix(rows.Read), make([]float64, rows.Read)
 	for i, a := range order {
 		reading := s.history.Rounds[a.round-1].Readings[metric]
@@ -550,8 +550,8 @@ func (s *account) innovations(ctx context.Context, t, k int) (by map[int]float64
 	by = map[int]float64{}
 	for i, a := range order {
 		row := rows.Read + i
-		latent := policy.Estimate{Mean: []float64{data.AheadMean(row, z) + transform.shift}, SD: []float64{v.width(metric) * math.Sqrt(data.AheadVariance(row))}}
-		by[a.round] = deviate(v.residual(a.round, k, latent), model.freedom)
+		latent := policy.Estimate{Mean: []float64{data.AheadMean(row, z) + transform.shift}, SD: []float64{v.sdFactor(metric) * math.Sqrt(data.AheadVariance(row))}}
+		by[a.round] = normalDeviate(v.residual(a.round, k, latent), model.freedom)
 	}
 	return by, nil
 }
@@ -582,9 +582,9 @@ func (s *account) Risks(ctx context.Context) ([]Risk, error) {
 	for _, a := range s.next.allowances {
 		b := Risk{Costs: a.costs, Chosen: s.chosenBefore(s.Round()), Most: a.most, Now: a.now}
 		for _, n := range b.Chosen {
-			broken, known := s.beyond(n, s.Round(), a.costs)
+			broken, known := s.brokeLimit(n, s.Round(), a.costs)
 			if known {
-				b.Expected += s.cfg.anyOf(trace[n-1].breaks, a.costs)
+				b.Expected += s.cfg.chanceAny(trace[n-1].breakChances, a.costs)
 			}
 			if broken {
 				b.SoFar++

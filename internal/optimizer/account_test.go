@@ -96,21 +96,21 @@ func TestBandsOfFewDegreesOfFreedom(t *testing.T) {
 	for _, c := range []struct{ share, freedom, want float64 }{
 		{0.95, 0, 1.959964}, {0.8, 0, 1.281552}, {0.95, 8, 2.306004}, {0.5, 8, 0.706387}, {0.9, 1, 6.313752},
 	} {
-		if got := half(c.share, c.freedom); math.Abs(got-c.want) > 1e-6 {
+		if got := halfWidth(c.share, c.freedom); math.Abs(got-c.want) > 1e-6 {
 			t.Errorf("half(%g, %g) = %.7g, want %.7g", c.share, c.freedom, got, c.want)
 		}
-		if got := below(-2*c.want, 2, c.freedom); math.Abs(got-(1+c.share)/2) > 1e-6 {
+		if got := chanceBelow(-2*c.want, 2, c.freedom); math.Abs(got-(1+c.share)/2) > 1e-6 {
 			t.Errorf("below at the %g quantile with %g degrees: %.7g", c.share, c.freedom, got)
 		}
 	}
 	for _, c := range []struct{ t, freedom, want float64 }{
 		{2.306004, 8, 1.959964}, {-6.313752, 1, -1.644854}, {-3, 0, -3}, {0, 8, 0}, {1e200, 5, 37.0471},
 	} {
-		if got := deviate(c.t, c.freedom); !(math.Abs(got-c.want) < 1e-4) {
+		if got := normalDeviate(c.t, c.freedom); !(math.Abs(got-c.want) < 1e-4) {
 			t.Errorf("deviate(%g, %g) = %.7g, want %.7g", c.t, c.freedom, got, c.want)
 		}
 	}
-	if below(0, 0, 8) != 1 || below(1e-9, 0, 8) != 0 {
+	if chanceBelow(0, 0, 8) != 1 || chanceBelow(1e-9, 0, 8) != 0 {
 		t.Error("without uncertainty a limit holds or does not")
 	}
 }

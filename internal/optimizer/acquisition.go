@@ -16,30 +16,30 @@ import (
 // decision is what the algorithm decides by: a view, and of the next decision what else it goes by.
 type decision struct {
 	*view
-	shown *shown // what its readings alone say
-	spent *spent // settings that it leaves alone, nil for none
-	works *works // where trials work, as it knows it; nil while none has failed
+	shown   *shown   // what its readings alone say
+	avoided *avoided // settings that it leaves alone, nil for none
+	works   *works   // where trials work, as it knows it; nil while none has failed
 }
 
-// compared is the decision with what it compares places with.
-func (s *decision) compared(ctx context.Context) (*decision, error) {
-	whole, err := s.comparing(ctx)
+// withIncumbent is the decision with what it compares places with.
+func (s *decision) withIncumbent(ctx context.Context) (*decision, error) {
+	whole, err := s.view.withIncumbent(ctx)
 	if err != nil {
 		return nil, err
 	}
 	v := *whole
 	v.shortlist = s.shortlist
-	return &decision{view: &v, shown: s.shown, spent: s.spent, works: s.works}, nil
+	return &decision{view: &v, shown: s.shown, avoided: s.avoided, works: s.works}, nil
 }
 
 // inputAt is what the algorithm sees at some places when it makes the decision of view v.
 func (s *decision) inputAt(ctx context.Context, at []Place, known func(j, i int) float64, draw Draw) (*policy.Input, error) {
-	estimates, rival, err := s.compare(ctx, at, known)
+	estimates, incumbent, err := s.estimateBeside(ctx, at, known)
 	if err != nil {
 		return nil, err
 	}
 	input := s.inputFrom(ctx, at, known, draw, estimates)
-	input.Rival = rival
+	input.Incumbent = incumbent
 	if input.TooRisky, err = s.tooRisky(ctx, at, estimates); err != nil {
 		return nil, err
 	}
@@ -49,18 +49,18 @@ func (s *decision) inputAt(ctx context.Context, at []Place, known func(j, i int)
 
 // inputFrom is the input with the estimates known.
 func (s *decision) inputFrom(ctx context.Context, at []Place, known func(j, i int) float64, draw Draw, estimates []policy.Estimate) *policy.Input {
-	input := s.bareInput(draw, estimates, nil)
-	if s.traits.LooksBack {
+	input := s.newInput(draw, estimates, nil)
+	if s.traits.NeedsPast {
 		input.Past = s.past()
 	}
-	if s.traits.LooksAtAll {
+	if s.traits.NeedsSet {
 		input.Set = s.set(ctx, at, known)
 	}
 	return input
 }
 
-// unseen is what the algorithm knows of some places without estimates.
-func (s *decision) unseen(ctx context.Context, at []Place, known func(j, i int) float64, draw Draw) (*policy.Input, error) {
+// inputWithoutEstimates is what the algorithm knows of some places without estimates.
+func (s *decision) inputWithoutEstimates(ctx context.Context, at []Place, known func(j, i int) float64, draw Draw) (*policy.Input, error) {
 	input := s.inputFrom(ctx, at, known, draw, make([]policy.Estimate, len(s.targets)))
 	var err error
 	input.Works, err = s.worksAt(ctx, at)
@@ -73,7 +73,7 @@ func (s *decision) score(input *policy.Input) (policy.Scores, error) {
 	if err != nil {
 		return scores, err
 	}
-	return s.weigh(scores, input.Works), nil
+	return s.addWorks(scores, input.Works), nil
 }
 
 // tooRisky tells of each place whether its chance to break a limit is larger than what is left of
@@ -82,15 +82,15 @@ func (s *decision) tooRisky(ctx context.Context, at []Place, estimates []policy.
 	if len(s.allowances) == 0 {
 		return nil, nil
 	}
-	beyond, err := s.beyondRisk(ctx, at, estimates)
+	beyond, err := s.riskExcess(ctx, at, estimates)
 	return lists.Map(beyond, func(part float64) bool { return part > 0 }), err
 }
 
-// beyondRisk is by what part of what is left of the risk asked for the chance of each place to break a
+// riskExcess is by what part of what is left of the risk asked for the chance of each place to break a
 // limit exceeds it. The chance is the one that the decision states, of the readings alone and as wide
 // as is said: beside a trial that waits nothing is less risky before its result has come.
-func (s *decision) beyondRisk(ctx context.Context, at []Place, estimates []policy.Estimate) ([]float64, error) {
-	if s.shown.otherwise() || s.waits() {
+func (s *decision) riskExcess(ctx context.Context, at []Place, estimates []policy.Estimate) ([]float64, error) {
+	if s.shown.shownDiffers() || s.hasPending() {
 		var err error
 		if estimates, err = s.shown.estimate(ctx, at, nil); err != nil {
 			return nil, err
@@ -99,9 +99,9 @@ func (s *decision) beyondRisk(ctx context.Context, at []Place, estimates []polic
 	beyond, breaks := make([]float64, len(at)), make([]float64, len(s.cfg.Costs))
 	for i := range at {
 		for j := range breaks {
-			breaks[j] = s.breaks(estimates, j, i)
+			breaks[j] = s.breakChance(estimates, j, i)
 		}
-		beyond[i] = slices.Max(lists.Map(s.allowances, func(a allowance) float64 { return (s.cfg.anyOf(breaks, a.costs) - a.now) / a.now }))
+		beyond[i] = slices.Max(lists.Map(s.allowances, func(a allowance) float64 { return (s.cfg.chanceAny(breaks, a.costs) - a.now) / a.now }))
 	}
 	return beyond, nil
 }
@@ -109,17 +109,17 @@ func (s *decision) beyondRisk(ctx context.Context, at []Place, estimates []polic
 // set lets an algorithm look at all places together. What it asks for is worked out when it asks.
 func (s *decision) set(ctx context.Context, at []Place, known func(j, i int) float64) *policy.Set {
 	set := &policy.Set{
-		Free:    lists.Map(s.cfg.Space.Dims, func(d Dim) bool { return !d.Derived && !d.Held }),
-		Choices: lists.Map(s.cfg.Space.Dims, func(d Dim) int { return d.Choices }),
-		Unlike:  s.cfg.Space.unlike,
+		Free:          lists.Map(s.cfg.Space.Dims, func(d Dim) bool { return !d.Derived && !d.Held }),
+		Choices:       lists.Map(s.cfg.Space.Dims, func(d Dim) int { return d.Choices }),
+		Dissimilarity: s.cfg.Space.dissimilarity,
 	}
 	if s.cfg.Space.Settle != nil {
 		set.Reach = func(points [][]float64, from []float64) [][]float64 {
 			return s.cfg.Space.reach(points, from, s.draw(s.round).Seed)
 		}
 	}
-	teaches := s.teaches()
-	set.Known = lists.Map(at, func(p Place) bool { return s.cfg.Space.offers(p) && (!teaches(p) || s.isSpent(p)) })
+	teaches := s.mayChoose()
+	set.Known = lists.Map(at, func(p Place) bool { return s.cfg.Space.offers(p) && (!teaches(p) || s.isAvoided(p)) })
 	set.Points = lists.Map(at, Place.point)
 	for _, seed := range s.cfg.SafeSeeds {
 		if i := slices.IndexFunc(at, func(p Place) bool { return samePlace(p, seed) }); i >= 0 {
@@ -131,8 +131,8 @@ func (s *decision) set(ctx context.Context, at []Place, known func(j, i int) flo
 		return src.Covariances(ctx, s.points(src.kernel, at), among)
 	}
 	set.Noise = func(k, x int) float64 { return s.noiseAt(k, at[x]) }
-	if s.shown != nil && s.shown.round == s.round && s.waits() {
-		set.Settled = func() ([][]float64, error) {
+	if s.shown != nil && s.shown.round == s.round && s.hasPending() {
+		set.SettledSDs = func() ([][]float64, error) {
 			estimates, err := s.shown.estimate(ctx, at, nil)
 			return lists.Map(estimates, func(e policy.Estimate) []float64 { return e.SD })[1:], err
 		}
@@ -150,9 +150,9 @@ func (s *decision) earlier(ctx context.Context, t int, at []Place, known func(j,
 	if err := checkpoint.Reach(ctx); err != nil {
 		return nil, err
 	}
-	v, err := s.acting(ctx, t, s.path.items[t-1], nil)
+	v, err := s.acting(ctx, t, s.pastMultipliers.items[t-1], nil)
 	if err == nil {
-		v, err = v.comparing(ctx)
+		v, err = v.withIncumbent(ctx)
 	}
 	if err != nil {
 		return nil, err
@@ -161,10 +161,10 @@ func (s *decision) earlier(ctx context.Context, t int, at []Place, known func(j,
 	return then.inputAt(ctx, at, known, s.draw(t))
 }
 
-// teaches tells which of a list of places, candidates or a shortlist, a policy that avoids known
+// mayChoose tells which of a list of places, candidates or a shortlist, a policy that avoids known
 // ones may choose: those that are left, and were not played or whose reading may differ from the
 // last.
-func (s *decision) teaches() func(Place) bool {
+func (s *decision) mayChoose() func(Place) bool {
 	if !s.traits.AvoidsKnown || s.cfg.Space.Arms == nil && s.shortlist == nil || s.readingsVary() {
 		return s.cfg.Space.offers
 	}
@@ -176,7 +176,7 @@ func (s *decision) teaches() func(Place) bool {
 const (
 	rankUsual    = iota
 	rankUnlikely // it hardly works: see policy.Scores
-	rankSpent
+	rankAvoided
 	ranks
 )
 
@@ -207,7 +207,7 @@ type scoredPlaces struct {
 	values   []float64
 	allowed  []bool
 	fellBack bool
-	settled  bool // see settle
+	dropped  bool // see dropWorseTried
 }
 
 // climber is one polished start.
@@ -216,19 +216,19 @@ type climber struct {
 	score search.Score
 }
 
-// order puts scores in the order that climbing needs: by rank, and fallbacks below everything
+// searchScores puts scores in the order that climbing needs: by rank, and fallbacks below everything
 // allowed.
-func (s *decision) order(raw policy.Scores, at []Place) []search.Score {
+func (s *decision) searchScores(raw policy.Scores, at []Place) []search.Score {
 	scores := make([]search.Score, len(at))
 	for i, p := range at {
-		scores[i] = ordered(raw, i)
+		scores[i] = searchScore(raw, i)
 		scores[i].Rank = max(scores[i].Rank, s.rank(raw, p, i))
 	}
 	return scores
 }
 
-// ordered is score i in that order, among places of one rank.
-func ordered(raw policy.Scores, i int) search.Score {
+// searchScore is score i in that order, among places of one rank.
+func searchScore(raw policy.Scores, i int) search.Score {
 	score := search.Score{Allowed: raw.Allowed == nil || raw.Allowed[i], Value: raw.Value[i], Relative: raw.Relative}
 	switch {
 	case score.Allowed && raw.Untruncated != nil:
@@ -244,18 +244,18 @@ func ordered(raw policy.Scores, i int) search.Score {
 
 func byScore(a, b climber) int { return search.Higher(a.score, b.score) }
 
-// effective resolves which places may be chosen: of those of the lowest rank that are left and
+// choosable resolves which places may be chosen: of those of the lowest rank that are left and
 // would teach something, those the algorithm allows, else by its fallback; if nothing would, of all
 // that are left; and so on with the next rank. Where what is not allowed is known to break a limit, or
 // too likely to, what would teach nothing comes before the fallback.
-func (s *decision) effective(scores policy.Scores, at []Place) (values []float64, allowed []bool, fellBack bool) {
+func (s *decision) choosable(scores policy.Scores, at []Place) (values []float64, allowed []bool, fellBack bool) {
 	ranked := lists.Of(len(at), func(i int) int { return s.rank(scores, at[i], i) })
-	teaching, left := s.teaches(), s.cfg.Space.offers
+	teaching, left := s.mayChoose(), s.cfg.Space.offers
 	order := []struct {
 		usable   func(Place) bool
 		fallback bool
 	}{{teaching, false}, {teaching, true}, {left, false}, {left, true}}
-	if s.traits.Expects {
+	if s.traits.LogExpectation {
 		order[1], order[2] = order[2], order[1]
 	}
 	for rank := range ranks {
@@ -273,20 +273,20 @@ func (s *decision) effective(scores policy.Scores, at []Place) (values []float64
 	return scores.Value, make([]bool, len(at)), false
 }
 
-// settle leaves out, where the place of the largest score promises little and was tried, what was
+// dropWorseTried leaves out, where the place of the largest score promises little and was tried, what was
 // tried and is less sure to keep the limits than x*, and tells whether it did: a setting that is all
 // but sure to break one would be read again and again for a trace of improvement.
-func (s *decision) settle(scores policy.Scores, at []Place, allowed []bool) bool {
+func (s *decision) dropWorseTried(scores policy.Scores, at []Place, allowed []bool) bool {
 	best := Argmax(scores.Value, scores.Untruncated, allowed, scores.Relative)
-	if best < 0 || !s.littleLeft(scores.Value[best]) {
+	if best < 0 || !s.littleToGain(scores.Value[best]) {
 		return false
 	}
-	rival := slices.IndexFunc(at, func(p Place) bool { return samePlace(p, s.incumbent.place) })
-	if rival < 0 || !allowed[rival] {
+	incumbent := slices.IndexFunc(at, func(p Place) bool { return samePlace(p, s.incumbent.place) })
+	if incumbent < 0 || !allowed[incumbent] {
 		return false
 	}
 	tried := s.tried()
-	worse := func(i int) bool { return scores.Fallback[i] < scores.Fallback[rival] && tried(at[i]) }
+	worse := func(i int) bool { return scores.Fallback[i] < scores.Fallback[incumbent] && tried(at[i]) }
 	if !worse(best) {
 		return false
 	}
@@ -300,16 +300,16 @@ func (s *decision) settle(scores policy.Scores, at []Place, allowed []bool) bool
 // reward and the least one played, below which what a place promises is little.
 const littleShare = 1e-3
 
-// littleLeft tells whether the largest score, the logarithm of what a place promises, is of little.
-func (s *decision) littleLeft(most float64) bool {
+// littleToGain tells whether the largest score, the logarithm of what a place promises, is of little.
+func (s *decision) littleToGain(most float64) bool {
 	return s.incumbent != nil && most < math.Log(littleShare*(s.incumbent.mean[0]-s.incumbent.least))
 }
 
 // rank is that of place p, number i among those scored.
 func (s *decision) rank(scores policy.Scores, p Place, i int) int {
 	switch {
-	case s.isSpent(p):
-		return rankSpent
+	case s.isAvoided(p):
+		return rankAvoided
 	case scores.Unlikely != nil && scores.Unlikely[i]:
 		return rankUnlikely
 	}

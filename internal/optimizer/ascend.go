@@ -45,7 +45,7 @@ func (s climbing) scoreAll(ctx context.Context, at []Place) ([]search.Score, str
 	if err != nil {
 		return nil, "", err
 	}
-	return s.order(raw, at), raw.Reason, nil
+	return s.searchScores(raw, at), raw.Reason, nil
 }
 
 // effort is how much a search may spend: starts that slopes lead up from, or that are polished
@@ -127,18 +127,18 @@ func (s *decision) smooth() bool {
 // the edge of what is allowed. It returns them in the order of their scores.
 func (s climbing) ascend(problem search.Problem, climbers []climber) ([]climber, error) {
 	e, climbs := s.effort(), &search.Climbs{Problem: problem}
-	if err := lead(climbs, climbers[:min(e.ascents, len(climbers))], e.least); err != nil {
+	if err := climbFrom(climbs, climbers[:min(e.ascents, len(climbers))], e.least); err != nil {
 		return nil, err
 	}
 	budget := e.settling
-	if stepped(problem.Axes) || slices.ContainsFunc(climbs.Ascents, func(a search.Ascent) bool { return a.Refused }) {
+	if hasLevels(problem.Axes) || slices.ContainsFunc(climbs.Ascents, func(a search.Ascent) bool { return a.Refused }) {
 		budget = e.budget / 2
 	}
-	return s.finish(problem, standing(climbs, len(climbers)), e.fine, budget)
+	return s.finish(problem, highestOf(climbs, len(climbers)), e.fine, budget)
 }
 
-// stepped tells whether some axis has levels.
-func stepped(axes []search.Axis) bool {
+// hasLevels tells whether some axis has levels.
+func hasLevels(axes []search.Axis) bool {
 	return slices.ContainsFunc(axes, func(a search.Axis) bool { return a.Levels > 0 })
 }
 
@@ -149,67 +149,67 @@ func (s climbing) finish(problem search.Problem, climbers []climber, fine, budge
 	return climbers, err
 }
 
-// slopes works out scores with their slopes along the unit coordinates. What does not depend on the
+// slopeScorer works out scores with their slopes along the unit coordinates. What does not depend on the
 // place is worked out once.
-type slopes struct {
+type slopeScorer struct {
 	climbing
 	rows    []*posterior.Rows // per source
 	zs      [][][]float64     // per source: what means are taken of, z of every target and v(x*) last, where there is an incumbent
 	weights [][][]float64     // per source, of them
 }
 
-func (s climbing) slopes(ctx context.Context) (*slopes, error) {
-	up := &slopes{climbing: s}
+func (s climbing) newSlopeScorer(ctx context.Context) (*slopeScorer, error) {
+	up := &slopeScorer{climbing: s}
 	for i := range s.sources {
 		rows := s.sources[i].Posterior.(*posterior.Rows) // since it is smooth
-		weights, err := rows.Weights(ctx, s.beside(i))
+		weights, err := rows.Weights(ctx, s.reference(i))
 		if err != nil {
 			return nil, err
 		}
-		up.rows, up.zs, up.weights = append(up.rows, rows), append(up.zs, rows.Beside(s.beside(i))), append(up.weights, weights)
+		up.rows, up.zs, up.weights = append(up.rows, rows), append(up.zs, rows.WithReference(s.reference(i))), append(up.weights, weights)
 	}
 	return up, nil
 }
 
-// rise returns what scores points of the space on all cores, to the same bits as scoreAll, and tells
+// scoreWithSlopes returns what scores points of the space on all cores, to the same bits as scoreAll, and tells
 // the slopes of the scores along each coordinate at those that are asked for.
-func (s climbing) rise(ctx context.Context) (func(points [][]float64) ([]search.Score, func(of []int) ([]search.Slope, error), error), error) {
-	up, err := s.slopes(ctx)
+func (s climbing) scoreWithSlopes(ctx context.Context) (func(points [][]float64) ([]search.Score, func(of []int) ([]search.Slope, error), error), error) {
+	up, err := s.newSlopeScorer(ctx)
 	return func(points [][]float64) ([]search.Score, func(of []int) ([]search.Slope, error), error) {
-		at := up.footing(asPlaces(points))
+		at := up.newEvaluation(asPlaces(points))
 		for i, rows := range up.rows {
-			at.posterior[i] = gp.NewInclined(len(up.zs[i]), len(points), rows.Data.Len())
+			at.posterior[i] = gp.NewPredictions(len(up.zs[i]), len(points), rows.Data.Len())
 		}
 		scores := make([]search.Score, len(points))
-		err := up.share(ctx, len(points), func(source, from, to int) error {
+		err := up.spreadWork(ctx, len(points), func(source, from, to int) error {
 			part := at.part(from, to)
-			return up.rows[source].Data.InclineInto(ctx, part.posterior[source], part.inputs[source], up.zs[source])
+			return up.rows[source].Data.PredictInto(ctx, part.posterior[source], part.inputs[source], up.zs[source])
 		}, func(from, to int) error {
 			some, err := up.scoreFrom(ctx, at.part(from, to))
 			copy(scores[from:to], some)
 			return err
 		})
-		return scores, func(of []int) ([]search.Slope, error) { return up.along(ctx, up.of(at, of)) }, err
+		return scores, func(of []int) ([]search.Slope, error) { return up.slopesAt(ctx, up.subset(at, of)) }, err
 	}, err
 }
 
-// footing is the posterior at some places, per source.
-type footing struct {
+// evaluation is the posterior at some places, per source.
+type evaluation struct {
 	places    []Place
 	inputs    []*kernel.Inputs
-	posterior []gp.Inclined
+	posterior []gp.Predictions
 }
 
-// footing has room for the posterior at some places.
-func (up *slopes) footing(at []Place) footing {
-	f := footing{places: at, posterior: make([]gp.Inclined, len(up.rows))}
-	f.inputs = lists.Map(up.seen(at), func(points posterior.Points) *kernel.Inputs { return points.Inputs })
+// newEvaluation has room for the posterior at some places.
+func (up *slopeScorer) newEvaluation(at []Place) evaluation {
+	f := evaluation{places: at, posterior: make([]gp.Predictions, len(up.rows))}
+	f.inputs = lists.Map(up.pointsBySource(at), func(points posterior.Points) *kernel.Inputs { return points.Inputs })
 	return f
 }
 
-// of is that of some of the places.
-func (up *slopes) of(f footing, places []int) footing {
-	of := up.footing(lists.At(f.places, places))
+// subset is that of some of the places.
+func (up *slopeScorer) subset(f evaluation, places []int) evaluation {
+	of := up.newEvaluation(lists.At(f.places, places))
 	for i, p := range f.posterior {
 		of.posterior[i] = p.Of(places)
 	}
@@ -217,8 +217,8 @@ func (up *slopes) of(f footing, places []int) footing {
 }
 
 // part is that of places from to to−1, in the same memory.
-func (f footing) part(from, to int) footing {
-	part := footing{places: f.places[from:to]}
+func (f evaluation) part(from, to int) evaluation {
+	part := evaluation{places: f.places[from:to]}
 	for i, p := range f.posterior {
 		part.inputs, part.posterior = append(part.inputs, f.inputs[i].Slice(from, to)), append(part.posterior, p.Part(from, to))
 	}
@@ -235,10 +235,10 @@ const (
 	scoring = 40_000
 )
 
-// share does something of each source, and then something else, at so many places: where that is
+// spreadWork does something of each source, and then something else, at so many places: where that is
 // much, on all cores. What takes longest with large factors is to fetch them: each core passes over
 // those of its own sources for all places, and only over what then is left for some of the places.
-func (up *slopes) share(ctx context.Context, places int, ofSource func(source, from, to int) error, then func(from, to int) error) error {
+func (up *slopeScorer) spreadWork(ctx context.Context, places int, ofSource func(source, from, to int) error, then func(from, to int) error) error {
 	reach := func(source, from, to int) error {
 		if err := checkpoint.Reach(ctx); err != nil {
 			return err
@@ -278,7 +278,7 @@ func (up *slopes) share(ctx context.Context, places int, ofSource func(source, f
 }
 
 // scoreFrom are the scores at places from the posterior there.
-func (up *slopes) scoreFrom(ctx context.Context, at footing) ([]search.Score, error) {
+func (up *slopeScorer) scoreFrom(ctx context.Context, at evaluation) ([]search.Score, error) {
 	input, err := up.input(ctx, at)
 	if err != nil {
 		return nil, err
@@ -290,43 +290,43 @@ func (up *slopes) scoreFrom(ctx context.Context, at footing) ([]search.Score, er
 	if err != nil {
 		return nil, err
 	}
-	return up.order(raw, at.places), nil
+	return up.searchScores(raw, at.places), nil
 }
 
 // input is what the algorithm sees there of where the score changes to.
-func (up *slopes) input(ctx context.Context, at footing) (*policy.Input, error) {
-	estimates, rival := up.givenEstimates(at.places, up.known.at(at.places)), up.decision.rival(at.places)
+func (up *slopeScorer) input(ctx context.Context, at evaluation) (*policy.Input, error) {
+	estimates, incumbent := up.givenEstimates(at.places, up.known.at(at.places)), up.decision.newIncumbentInput(at.places)
 	for i, rows := range up.rows {
 		src, p := &up.sources[i], posterior.Prediction{Variances: at.posterior[i].Variances}
 		p.Means = lists.Map(at.posterior[i].Means, slices.Clone)
-		if rival != nil {
-			p.Together = rows.Together(up.beside(i), at.inputs[i], p.Means[len(rows.Z)])
+		if incumbent != nil {
+			p.ReferenceCovariances = rows.ReferenceCovariances(up.reference(i), at.inputs[i], p.Means[len(rows.Z)])
 		}
-		up.take(src, p, estimates, rival)
+		up.addPrediction(src, p, estimates, incumbent)
 	}
-	input := up.bareInput(up.chance, estimates, rival)
+	input := up.newInput(up.chance, estimates, incumbent)
 	var err error
 	input.Works, err = up.worksAt(ctx, at.places)
 	return input, err
 }
 
-// along are the slopes of the scores at places, with which the posterior there is used up.
-func (up *slopes) along(ctx context.Context, at footing) ([]search.Slope, error) {
+// slopesAt are the slopes of the scores at places, with which the posterior there is used up.
+func (up *slopeScorer) slopesAt(ctx context.Context, at evaluation) ([]search.Slope, error) {
 	along, gradients := make([]search.Slope, len(at.places)), make([]gp.Gradients, len(up.rows))
 	for i := range gradients {
 		gradients[i] = gp.NewGradients(len(at.places))
 	}
-	return along, up.share(ctx, len(at.places), func(source, from, to int) error {
+	return along, up.spreadWork(ctx, len(at.places), func(source, from, to int) error {
 		part := at.part(from, to)
 		return up.rows[source].Data.GradientsInto(ctx, gradients[source].Part(from, to), part.inputs[source], part.posterior[source], up.weights[source])
 	}, func(from, to int) error {
 		some := lists.Map(gradients, func(g gp.Gradients) gp.Gradients { return g.Part(from, to) })
-		return up.incline(ctx, along[from:to], at.part(from, to), some)
+		return up.writeSlopes(ctx, along[from:to], at.part(from, to), some)
 	})
 }
 
-// incline writes the slopes at places where the posterior and its gradients are these.
-func (up *slopes) incline(ctx context.Context, along []search.Slope, at footing, gradients []gp.Gradients) error {
+// writeSlopes writes the slopes at places where the posterior and its gradients are these.
+func (up *slopeScorer) writeSlopes(ctx context.Context, along []search.Slope, at evaluation, gradients []gp.Gradients) error {
 	input, err := up.input(ctx, at)
 	if err != nil {
 		return err
@@ -338,11 +338,11 @@ func (up *slopes) incline(ctx context.Context, along []search.Slope, at footing,
 	by := up.traits.Slopes(input)
 	for n, place := range at.places {
 		u := place.U
-		inputs := up.alongInputs(n, u, gradients, input, by)
+		inputs := up.inputSlopes(n, u, gradients, input, by)
 		if working != nil {
 			factor.Axpy(1, working[n], inputs)
 		}
-		along[n].Along = up.cfg.Space.alongUnits(u, inputs)
+		along[n].Along = up.cfg.Space.unitSlopes(u, inputs)
 		for j, g := range by.Costs {
 			if v := up.sourceOf[1+j]; v < 0 && g.Mean[n] != 0 {
 				factor.Axpy(g.Mean[n], up.givenSlopes(j, u), along[n].Along)
@@ -355,9 +355,9 @@ func (up *slopes) incline(ctx context.Context, along []search.Slope, at footing,
 	return nil
 }
 
-// alongInputs are the slopes of place n's score along the kernel inputs, by the chain rule: the
+// inputSlopes are the slopes of place n's score along the kernel inputs, by the chain rule: the
 // score by means and deviations, these by the inputs.
-func (up *slopes) alongInputs(n int, u []float64, gradients []gp.Gradients, input *policy.Input, by policy.Slopes) []float64 {
+func (up *slopeScorer) inputSlopes(n int, u []float64, gradients []gp.Gradients, input *policy.Input, by policy.Slopes) []float64 {
 	v := up.decision.view
 	along := make([]float64, up.decision.cfg.Space.width())
 	for i := range v.sources {
@@ -367,33 +367,33 @@ func (up *slopes) alongInputs(n int, u []float64, gradients []gp.Gradients, inpu
 			if k > 0 {
 				slope = by.Costs[k-1]
 			}
-			up.addTarget(along, n, i, m, gradients, input, slope.Mean[n], slope.SD[n])
+			up.addTargetSlopes(along, n, i, m, gradients, input, slope.Mean[n], slope.SD[n])
 		}
-		if by.Together == nil {
+		if by.Covariance == nil {
 			continue
 		}
 		means := gradients[i].Means[n]
 		slope := 0.0
 		for _, k := range src.targets {
-			slope += by.Together[k][n]
+			slope += by.Covariance[k][n]
 		}
 		x, gradient := up.decision.kernelInput(src.kernel, Place{U: u, Arm: -1}), make([]float64, len(along))
-		up.rows[i].Data.Kernel().Gradients([][]float64{gradient}, x, v.beside(i).Inputs, [][]float64{{1}})
+		up.rows[i].Data.Kernel().Gradients([][]float64{gradient}, x, v.reference(i).Inputs, [][]float64{{1}})
 		factor.Axpy(slope, gradient, along)
 		factor.Axpy(-slope, means[len(up.rows[i].Z)], along)
 	}
 	return along
 }
 
-// addTarget adds, along the kernel inputs, the slopes at place n of what moves so much with the
+// addTargetSlopes adds, along the kernel inputs, the slopes at place n of what moves so much with the
 // mean and with the deviation of source i's target number m.
-func (up *slopes) addTarget(to []float64, n, i, m int, gradients []gp.Gradients, input *policy.Input, byMean, bySD float64) {
+func (up *slopeScorer) addTargetSlopes(to []float64, n, i, m int, gradients []gp.Gradients, input *policy.Input, byMean, bySD float64) {
 	v := up.decision.view
 	k, estimate := v.sources[i].targets[m], input.Reward
 	if k > 0 {
 		estimate = input.Costs[k-1]
 	}
-	if !v.transforms[k].blind {
+	if !v.transforms[k].priorOnly {
 		factor.Axpy(byMean, gradients[i].Means[n][m], to)
 	}
 	if sd := estimate.SD[n]; sd > 0 {
@@ -401,9 +401,9 @@ func (up *slopes) addTarget(to []float64, n, i, m int, gradients []gp.Gradients,
 	}
 }
 
-// alongUnits turns slopes along the kernel inputs at a point into those along its unit coordinates,
+// unitSlopes turns slopes along the kernel inputs at a point into those along its unit coordinates,
 // 0 for a category.
-func (s Space) alongUnits(u, inputs []float64) []float64 {
+func (s Space) unitSlopes(u, inputs []float64) []float64 {
 	out := make([]float64, len(u))
 	at := 0
 	for k, d := range s.Dims {
@@ -435,15 +435,15 @@ func (s climbing) ascendKinks(problem search.Problem, climbers []climber) ([]cli
 	e := s.effortFor(s.rows())
 	climbers = climbers[:min(e.ascents, len(climbers))]
 	ridges := &search.Climbs{Problem: problem, Kinked: true}
-	highest, spread := extent(climbers)
-	if err := lead(ridges, climbers, nearTop*max(highest, spread)); err != nil {
+	highest, spread := scoreRange(climbers)
+	if err := climbFrom(ridges, climbers, nearTop*max(highest, spread)); err != nil {
 		return nil, err
 	}
-	hops, err := hops(problem, standing(ridges, e.hops/hopsEach), e.hops)
+	hops, err := hops(problem, highestOf(ridges, e.hops/hopsEach), e.hops)
 	if err != nil {
 		return nil, err
 	}
-	if err := lead(ridges, hops, nearTop*max(highest, spread)); err != nil {
+	if err := climbFrom(ridges, hops, nearTop*max(highest, spread)); err != nil {
 		return nil, err
 	}
 	order := ridges.Highest()
@@ -453,15 +453,15 @@ func (s climbing) ascendKinks(problem search.Problem, climbers []climber) ([]cli
 	if err := ridges.Follow(); err != nil {
 		return nil, err
 	}
-	risen := standing(ridges, len(order))
+	risen := highestOf(ridges, len(order))
 	if len(risen) == 0 {
 		return climbers, nil
 	}
 	return s.certify(problem, ridges, risen)
 }
 
-// extent is how large the highest score is, and by how much scores of allowed climbers differ.
-func extent(climbers []climber) (highest, spread float64) {
+// scoreRange is how large the highest score is, and by how much scores of allowed climbers differ.
+func scoreRange(climbers []climber) (highest, spread float64) {
 	highest = climbers[0].score.Value
 	for _, c := range climbers {
 		if c.score.Allowed {
@@ -471,8 +471,8 @@ func extent(climbers []climber) (highest, spread float64) {
 	return math.Abs(highest), spread
 }
 
-// lead leads climbers up until steps bring less than least, beside those that have gone before.
-func lead(climbs *search.Climbs, climbers []climber, least float64) error {
+// climbFrom leads climbers up until steps bring less than least, beside those that have gone before.
+func climbFrom(climbs *search.Climbs, climbers []climber, least float64) error {
 	for _, c := range climbers {
 		if c.score.Allowed {
 			climbs.Add(c.u, c.score, least)
@@ -481,8 +481,8 @@ func lead(climbs *search.Climbs, climbers []climber, least float64) error {
 	return climbs.Follow()
 }
 
-// standing are the highest ascents, at most so many.
-func standing(climbs *search.Climbs, count int) []climber {
+// highestOf are the highest ascents, at most so many.
+func highestOf(climbs *search.Climbs, count int) []climber {
 	order := climbs.Highest()
 	return lists.Map(order[:min(count, len(order))], func(i int) climber { return climber{climbs.Ascents[i].U, climbs.Ascents[i].Score} })
 }
@@ -491,7 +491,7 @@ func standing(climbs *search.Climbs, count int) []climber {
 // slopes tell all. Where they do not, or where polls find something higher, it polishes.
 func (s climbing) certify(problem search.Problem, ridges *search.Climbs, risen []climber) ([]climber, error) {
 	e, d := s.effortFor(s.rows()), len(problem.Axes)
-	if !stepped(problem.Axes) && !slices.ContainsFunc(ridges.Ascents, atEdge) {
+	if !hasLevels(problem.Axes) && !slices.ContainsFunc(ridges.Ascents, atEdge) {
 		top := risen[0].u
 		if err := polish(problem, risen[:1], certifying, finestStep, max(4*d, e.settling), s.chance.Seed+starts); err != nil {
 			return nil, err
@@ -524,7 +524,7 @@ func hops(problem search.Problem, tops []climber, count int) ([]climber, error) 
 	var points [][]float64
 	for _, top := range tops {
 		for k, axis := range problem.Axes {
-			for _, v := range across(axis) {
+			for _, v := range axisValues(axis) {
 				u := slices.Clone(top.u)
 				u[k] = v
 				if (problem.Settle == nil || problem.Settle(u)) && !slices.Equal(u, top.u) {
@@ -543,8 +543,8 @@ func hops(problem search.Problem, tops []climber, count int) ([]climber, error) 
 	return leaders(asPlaces(points), scores, count), nil
 }
 
-// across are values all along an axis.
-func across(axis search.Axis) []float64 {
+// axisValues are values all along an axis.
+func axisValues(axis search.Axis) []float64 {
 	switch {
 	case axis.Choice:
 		return lists.Of(axis.Levels, func(c int) float64 { return (float64(c) + 0.5) / float64(axis.Levels) })
@@ -556,7 +556,7 @@ func across(axis search.Axis) []float64 {
 
 // addKink adds a kink of the score of place n to its slope: where that bends upwards, the slope on
 // the side where the place is, since no maximum lies on it.
-func (up *slopes) addKink(to *search.Slope, kink policy.Kink, n int, u []float64, gradients []gp.Gradients, input *policy.Input) {
+func (up *slopeScorer) addKink(to *search.Slope, kink policy.Kink, n int, u []float64, gradients []gp.Gradients, input *policy.Input) {
 	s, height := up.decision, kink.Height[n]
 	if kink.Price == 0 || kink.Price < 0 && height <= 0 {
 		return
@@ -564,8 +564,8 @@ func (up *slopes) addKink(to *search.Slope, kink policy.Kink, n int, u []float64
 	var along []float64
 	if i := s.sourceOf[kink.Target]; i >= 0 {
 		inputs := make([]float64, s.cfg.Space.width())
-		up.addTarget(inputs, n, i, slices.Index(s.sources[i].targets, kink.Target), gradients, input, kink.ByMean, kink.BySD)
-		along = s.cfg.Space.alongUnits(u, inputs)
+		up.addTargetSlopes(inputs, n, i, slices.Index(s.sources[i].targets, kink.Target), gradients, input, kink.ByMean, kink.BySD)
+		along = s.cfg.Space.unitSlopes(u, inputs)
 	} else {
 		along = up.givenSlopes(kink.Target-1, u)
 		for k := range along {
@@ -583,7 +583,7 @@ func (up *slopes) addKink(to *search.Slope, kink policy.Kink, n int, u []float64
 const givenStep = 1e-6
 
 // givenSlopes are those of a given cost along the unit coordinates, by differences.
-func (up *slopes) givenSlopes(j int, u []float64) []float64 {
+func (up *slopeScorer) givenSlopes(j int, u []float64) []float64 {
 	s := up.decision
 	along := make([]float64, len(u))
 	for k, d := range s.cfg.Space.Dims {

@@ -52,7 +52,7 @@ func TestRiseIsTheScoreWithItsSlopes(t *testing.T) {
 				points = append(points, v)
 			}
 		}
-		scores, slopesAt, err := sure(deciding(s).climbing(Known{}).rise(background))(points)
+		scores, slopesAt, err := sure(deciding(s).climbing(Known{}).scoreWithSlopes(background))(points)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -251,7 +251,7 @@ func TestKinksRiseWithTheScore(t *testing.T) {
 			u, _ = s.cfg.Space.settle(u)
 			points = append(points, u)
 		}
-		scores, slopesAt, err := sure(deciding(s).climbing(known).rise(background))(points)
+		scores, slopesAt, err := sure(deciding(s).climbing(known).scoreWithSlopes(background))(points)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -48,7 +48,7 @@ func TestWhatWasPlayedHasAScore(t *testing.T) {
 		t.Errorf("while the search climbs, %v are allowed", allowed)
 	}
 	h := &History{Rounds: slices.Clone(s.history.Rounds)}
-	for i := range manyWaiting + 1 {
+	for i := range manyPending + 1 {
 		h.Rounds = append(h.Rounds, Round{Point: []float64{0.1 * float64(i), 0.5, 0.5}, Arm: -1, Suggested: true,
 			Readings: make([]Reading, len(s.cfg.Metrics)), Costs: make([]float64, len(s.cfg.Costs))})
 	}

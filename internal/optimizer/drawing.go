@@ -37,14 +37,14 @@ import (
 // The chance of more is some 10⁻⁹: over thousands of places fewer than one decision in a hundred
 // thousand would be another.
 const (
-	ruledOut      = 6
-	firstDrawn    = 48  // places drawn before the first are ruled out, then twice as many, up to
-	mostDrawn     = 192 // at a time; whatever is left then is drawn
-	worthwhile    = 0.9 // so is what is left when more than this share of the places was not ruled out
-	fewPlaces     = 256 // that are drawn all at once
-	choice        = 4   // how many times as many places the next to be drawn are picked from
-	fewRows       = 128 // readings by which deviations are bounded
-	lookedAtAgain = 16  // of the highest places, when the next to be drawn is picked
+	ruledOut     = 6
+	firstDrawn   = 48  // places drawn before the first are ruled out, then twice as many, up to
+	mostDrawn    = 192 // at a time; whatever is left then is drawn
+	mostLeft     = 0.9 // so is what is left when more than this share of the places was not ruled out
+	fewPlaces    = 256 // that are drawn all at once
+	picksFrom    = 4   // how many times as many places the next to be drawn are picked from
+	boundingRows = 128 // readings by which deviations are bounded
+	boundedAgain = 16  // of the highest places, when the next to be drawn is picked
 
 	// drawnNoise is the noise of what was drawn, in units of the prior variance: enough for rounding.
 	drawnNoise = 1e-11
@@ -53,29 +53,29 @@ const (
 // drawing draws the functions of some targets over places.
 type drawing struct {
 	*decision
-	at        []Place
-	blind     *policy.Input // without estimates
-	known     func(j, i int) float64
-	given     []policy.Estimate // of targets that are not regressed
-	widths    []float64
-	normal    *rand.Rand
-	of        []*drawn    // per source
-	functions [][]float64 // per target, of which some were drawn
+	at           []Place
+	template     *policy.Input // without estimates
+	known        func(j, i int) float64
+	given        []policy.Estimate // of targets that are not regressed
+	widths       []float64
+	normal       *rand.Rand
+	drawnSources []*drawnSource // per source
+	functions    [][]float64    // per target, of which some were drawn
 }
 
-// drawn is one source with the places drawn after its readings.
-type drawn struct {
+// drawnSource is one source with the places drawn after its readings.
+type drawnSource struct {
 	*source
-	inputs *kernel.Inputs // of all places
-	all    posterior.Rows
-	few    posterior.Rows // the first of the readings, and the places drawn
-	before []float64      // the variances that the first of the readings leave, where some target is not drawn
+	inputs           *kernel.Inputs // of all places
+	full             posterior.Rows
+	partial          posterior.Rows // the first of the readings, and the places drawn
+	partialVariances []float64      // the variances that the first of the readings leave, where some target is not drawn
 }
 
-// drawing prepares to draw functions of the targets over places, by their widths and the seed of
+// newDrawing prepares to draw functions of the targets over places, by their widths and the seed of
 // the input.
-func (s *decision) drawing(ctx context.Context, at []Place, known func(j, i int) float64, blind *policy.Input, widths []float64) (*drawing, error) {
-	d := &drawing{decision: s, at: at, blind: blind, known: known, given: s.givenEstimates(at, known), widths: widths,
+func (s *decision) newDrawing(ctx context.Context, at []Place, known func(j, i int) float64, blind *policy.Input, widths []float64) (*drawing, error) {
+	d := &drawing{decision: s, at: at, template: blind, known: known, given: s.givenEstimates(at, known), widths: widths,
 		normal: rand.New(rand.NewPCG(blind.Draw.Seed, 0)), functions: make([][]float64, len(s.targets))}
 	for k, width := range widths {
 		switch {
@@ -92,20 +92,20 @@ func (s *decision) drawing(ctx context.Context, at []Place, known func(j, i int)
 		if err != nil {
 			return nil, err
 		}
-		one := &drawn{source: src, inputs: s.points(src.kernel, at).Inputs, all: posterior.Rows{Data: rows.Data.Clone()}}
-		one.few.Data = one.all.Data
-		if rows.Read > fewRows || rows.Data.Len() > rows.Read {
-			one.few.Data = rows.Data.Prefix(min(fewRows, rows.Read))
+		one := &drawnSource{source: src, inputs: s.points(src.kernel, at).Inputs, full: posterior.Rows{Data: rows.Data.Clone()}}
+		one.partial.Data = one.full.Data
+		if rows.Read > boundingRows || rows.Data.Len() > rows.Read {
+			one.partial.Data = rows.Data.Prefix(min(boundingRows, rows.Read))
 		}
-		one.all.Z = lists.Map(rows.Z, slices.Clone)
+		one.full.Z = lists.Map(rows.Z, slices.Clone)
 		if slices.ContainsFunc(one.targets, func(k int) bool { return widths[k] == 0 }) {
-			p, err := one.few.Predict(ctx, posterior.Points{Inputs: one.inputs}, nil)
+			p, err := one.partial.Predict(ctx, posterior.Points{Inputs: one.inputs}, nil)
 			if err != nil {
 				return nil, err
 			}
-			one.before = p.Variances
+			one.partialVariances = p.Variances
 		}
-		d.of = append(d.of, one)
+		d.drawnSources = append(d.drawnSources, one)
 	}
 	return d, nil
 }
@@ -115,7 +115,7 @@ func (s *decision) drawing(ctx context.Context, at []Place, known func(j, i int)
 func (s *decision) drawOver(
 	ctx context.Context, at []Place, known func(j, i int) float64, blind *policy.Input, widths []float64, all bool,
 ) (chosen []int, input *policy.Input, err error) {
-	d, err := s.drawing(ctx, at, known, blind, widths)
+	d, err := s.newDrawing(ctx, at, known, blind, widths)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -129,7 +129,7 @@ func (s *decision) drawOver(
 	for ; len(left) > 0; size *= 2 {
 		picks := left
 		if size <= mostDrawn {
-			if picks, left, err = d.next(ctx, left, chosen, size); err != nil {
+			if picks, left, err = d.selectNext(ctx, left, chosen, size); err != nil {
 				return nil, nil, err
 			}
 		}
@@ -148,13 +148,13 @@ func (s *decision) drawOver(
 	slices.Sort(chosen)
 	input, err = s.inputAt(ctx, lists.At(at, chosen), func(j, i int) float64 { return known(j, chosen[i]) }, blind.Draw)
 	if err == nil {
-		d.show(input, chosen)
+		d.setFunctions(input, chosen)
 	}
 	return chosen, input, err
 }
 
-// show adds the functions at the places of an input.
-func (d *drawing) show(input *policy.Input, places []int) {
+// setFunctions adds the functions at the places of an input.
+func (d *drawing) setFunctions(input *policy.Input, places []int) {
 	input.Functions = make([][]float64, len(d.functions))
 	for k, f := range d.functions {
 		if f != nil {
@@ -173,16 +173,16 @@ func (d *drawing) draw(ctx context.Context, places []int) error {
 			}
 		}
 	}
-	return cores.Each(len(d.of), func(i int) error {
-		one := d.of[i]
-		rows, err := add(ctx, one.all.Data, one.inputs, places)
+	return cores.Each(len(d.drawnSources), func(i int) error {
+		one := d.drawnSources[i]
+		rows, err := appendDrawn(ctx, one.full.Data, one.inputs, places)
 		for p, row := range rows {
 			for n, k := range one.targets {
-				if len(row) > len(one.all.Z[n]) {
-					one.all.Z[n] = append(one.all.Z[n], normal[k][p])
+				if len(row) > len(one.full.Z[n]) {
+					one.full.Z[n] = append(one.full.Z[n], normal[k][p])
 				}
 				if d.widths[k] != 0 {
-					d.functions[k][places[p]] = d.transforms[k].shift + factor.Dot(row, one.all.Z[n])
+					d.functions[k][places[p]] = d.transforms[k].shift + factor.Dot(row, one.full.Z[n])
 				}
 			}
 		}
@@ -190,9 +190,9 @@ func (d *drawing) draw(ctx context.Context, places []int) error {
 	})
 }
 
-// add appends places to data and returns L_x of each; of a place that the others determine, or the
+// appendDrawn appends places to data and returns L_x of each; of a place that the others determine, or the
 // prior alone, it appends nothing, and returns L_x without L_xx.
-func add(ctx context.Context, data *gp.Data, inputs *kernel.Inputs, places []int) (rows [][]float64, err error) {
+func appendDrawn(ctx context.Context, data *gp.Data, inputs *kernel.Inputs, places []int) (rows [][]float64, err error) {
 	var xs [][]float64
 	var noise []float64
 	for _, i := range places {
@@ -213,62 +213,62 @@ func add(ctx context.Context, data *gp.Data, inputs *kernel.Inputs, places []int
 	case len(places) == 1:
 		return [][]float64{data.Solve(xs[0])}, nil
 	}
-	if rows, err = add(ctx, data, inputs, places[:len(places)/2]); err != nil {
+	if rows, err = appendDrawn(ctx, data, inputs, places[:len(places)/2]); err != nil {
 		return nil, err
 	}
-	more, err := add(ctx, data, inputs, places[len(places)/2:])
+	more, err := appendDrawn(ctx, data, inputs, places[len(places)/2:])
 	return append(rows, more...), err
 }
 
-// bounded are places, with the means of their functions given what was drawn, per target, and the
+// boundedPlaces are places, with the means of their functions given what was drawn, per target, and the
 // best that their scores can be.
-type bounded struct {
+type boundedPlaces struct {
 	of     []int
 	means  [][]float64
 	scores []search.Score
 }
 
-func (b bounded) higher(i, j int) int { return search.Higher(b.scores[i], b.scores[j]) }
+func (b boundedPlaces) higher(i, j int) int { return search.Higher(b.scores[i], b.scores[j]) }
 
 // pick are the places at these positions.
-func (b bounded) pick(positions []int) bounded {
+func (b boundedPlaces) pick(positions []int) boundedPlaces {
 	means := lists.Map(b.means, func(means []float64) []float64 { return lists.At(means, positions) })
-	return bounded{lists.At(b.of, positions), means, lists.At(b.scores, positions)}
+	return boundedPlaces{lists.At(b.of, positions), means, lists.At(b.scores, positions)}
 }
 
-// next says which places are drawn next, and which are left with them.
-func (d *drawing) next(ctx context.Context, left, chosen []int, size int) (picks, rest []int, err error) {
-	of, err := d.bound(ctx, left)
+// selectNext says which places are drawn next, and which are left with them.
+func (d *drawing) selectNext(ctx context.Context, left, chosen []int, size int) (picks, rest []int, err error) {
+	of, err := d.boundScores(ctx, left)
 	if err != nil {
 		return nil, nil, err
 	}
 	least := search.Score{Rank: ranks}
 	if len(chosen) > 0 {
-		if least, err = d.least(ctx, chosen); err != nil {
+		if least, err = d.runnerUpScore(ctx, chosen); err != nil {
 			return nil, nil, err
 		}
 	}
-	positions := lists.Where(len(left), func(i int) bool { return !outdone(of.scores[i], least) })
+	positions := lists.Where(len(left), func(i int) bool { return !outOfReach(of.scores[i], least) })
 	rest = lists.At(left, positions)
-	if len(rest) <= size || len(chosen) > 0 && float64(len(rest)) > worthwhile*float64(len(left)) {
+	if len(rest) <= size || len(chosen) > 0 && float64(len(rest)) > mostLeft*float64(len(left)) {
 		return rest, nil, nil
 	}
 	slices.SortStableFunc(positions, of.higher)
-	picks, err = d.pickFrom(ctx, of.pick(positions[:min(choice*size, len(positions))]), size)
+	picks, err = d.pickFrom(ctx, of.pick(positions[:min(picksFrom*size, len(positions))]), size)
 	return picks, without(rest, picks), err
 }
 
-// bound bounds the scores of places.
-func (d *drawing) bound(ctx context.Context, places []int) (bounded, error) {
-	b, variances := bounded{of: places, means: make([][]float64, len(d.targets))}, make([][]float64, len(d.of))
+// boundScores bounds the scores of places.
+func (d *drawing) boundScores(ctx context.Context, places []int) (boundedPlaces, error) {
+	b, variances := boundedPlaces{of: places, means: make([][]float64, len(d.targets))}, make([][]float64, len(d.drawnSources))
 	for k, e := range d.given {
 		if d.sourceOf[k] < 0 {
 			b.means[k] = lists.At(e.Mean, places)
 		}
 	}
-	for i, one := range d.of {
+	for i, one := range d.drawnSources {
 		at := posterior.Points{Inputs: one.inputs.Pick(places)}
-		drawn := posterior.Rows{Data: one.all.Data, Z: one.all.Z, Read: one.all.Data.Len()}
+		drawn := posterior.Rows{Data: one.full.Data, Z: one.full.Z, Read: one.full.Data.Len()}
 		means, err := drawn.Means(ctx, at)
 		if err != nil {
 			return b, err
@@ -277,34 +277,34 @@ func (d *drawing) bound(ctx context.Context, places []int) (bounded, error) {
 			floats.AddConst(d.transforms[k].shift, means[n])
 			b.means[k] = means[n]
 		}
-		p, err := one.few.Predict(ctx, at, nil)
+		p, err := one.partial.Predict(ctx, at, nil)
 		if err != nil {
 			return b, err
 		}
 		variances[i] = p.Variances
 	}
 	var err error
-	b.scores, err = d.best(places, b.means, variances)
+	b.scores, err = d.bestScores(places, b.means, variances)
 	return b, err
 }
 
-// best is the best that scores can be at places with these means per target and, of what is drawn,
+// bestScores is the best that scores can be at places with these means per target and, of what is drawn,
 // variances per source.
-func (d *drawing) best(places []int, means, variances [][]float64) ([]search.Score, error) {
-	input, favoured := *d.blind, make([][]float64, len(means))
+func (d *drawing) bestScores(places []int, means, variances [][]float64) ([]search.Score, error) {
+	input, favoured := *d.template, make([][]float64, len(means))
 	estimates, n := make([]policy.Estimate, len(means)), len(means[0])
 	input.Functions = make([][]float64, len(means))
 	sums := make([]float64, n)
 	var weights []float64
 	if d.traits.Weights != nil {
-		weights = d.traits.Weights(d.blind)
+		weights = d.traits.Weights(d.template)
 	}
 	for k, mean := range means {
 		estimates[k] = policy.Estimate{Mean: mean, SD: make([]float64, n)}
 		if i := d.sourceOf[k]; i >= 0 && d.widths[k] == 0 {
-			estimates[k].SD = roots(lists.At(d.of[i].before, places), 1)
+			estimates[k].SD = deviations(lists.At(d.drawnSources[i].partialVariances, places), 1)
 		} else if i >= 0 {
-			estimates[k].SD = roots(variances[i], 1)
+			estimates[k].SD = deviations(variances[i], 1)
 		}
 		if d.widths[k] == 0 {
 			continue
@@ -323,12 +323,12 @@ func (d *drawing) best(places []int, means, variances [][]float64) ([]search.Sco
 		}
 	}
 	input.Reward, input.Costs = estimates[0], estimates[1:]
-	usual, err := d.standings(&input, d.traits.Upper)
+	usual, err := d.scoresOf(&input, d.traits.Upper)
 	if err != nil {
 		return nil, err
 	}
 	input.Functions = favoured
-	scores, err := d.standings(&input, d.traits.Upper)
+	scores, err := d.scoresOf(&input, d.traits.Upper)
 	if err != nil || weights == nil {
 		return scores, err
 	}
@@ -339,8 +339,8 @@ func (d *drawing) best(places []int, means, variances [][]float64) ([]search.Sco
 	return scores, nil
 }
 
-// standings are the scores of an input, all places being of one rank.
-func (d *drawing) standings(input *policy.Input, upper func(*policy.Input) policy.Scores) ([]search.Score, error) {
+// scoresOf are the scores of an input, all places being of one rank.
+func (d *drawing) scoresOf(input *policy.Input, upper func(*policy.Input) policy.Scores) ([]search.Score, error) {
 	var raw policy.Scores
 	var err error
 	if upper != nil {
@@ -348,13 +348,13 @@ func (d *drawing) standings(input *policy.Input, upper func(*policy.Input) polic
 	} else if raw, err = d.policy.Score(input); err != nil {
 		return nil, err
 	}
-	return lists.Of(len(raw.Value), func(i int) search.Score { return ordered(raw, i) }), nil
+	return lists.Of(len(raw.Value), func(i int) search.Score { return searchScore(raw, i) }), nil
 }
 
-// least is the score of the best place drawn that is another choice than the best: what is below it
+// runnerUpScore is the score of the best place drawn that is another choice than the best: what is below it
 // is neither chosen nor comes next.
-func (d *drawing) least(ctx context.Context, chosen []int) (search.Score, error) {
-	input, at := *d.blind, lists.At(d.at, chosen)
+func (d *drawing) runnerUpScore(ctx context.Context, chosen []int) (search.Score, error) {
+	input, at := *d.template, lists.At(d.at, chosen)
 	if slices.Contains(d.widths, 0) { // bounds of the other targets need their estimates
 		estimates, err := d.estimate(ctx, at, func(j, i int) float64 { return d.known(j, chosen[i]) })
 		if err != nil {
@@ -362,8 +362,8 @@ func (d *drawing) least(ctx context.Context, chosen []int) (search.Score, error)
 		}
 		input.Reward, input.Costs = estimates[0], estimates[1:]
 	}
-	d.show(&input, chosen)
-	scores, err := d.standings(&input, nil)
+	d.setFunctions(&input, chosen)
+	scores, err := d.scoresOf(&input, nil)
 	if err != nil {
 		return search.Score{}, err
 	}
@@ -381,8 +381,8 @@ func (d *drawing) least(ctx context.Context, chosen []int) (search.Score, error)
 	return least, nil
 }
 
-// outdone tells whether the best that a score can be does not reach another, ties included.
-func outdone(best, score search.Score) bool {
+// outOfReach tells whether the best that a score can be does not reach another, ties included.
+func outOfReach(best, score search.Score) bool {
 	below := score
 	below.Value -= tie * math.Max(1, math.Abs(score.Value))
 	below.Tie = math.Inf(-1)
@@ -392,18 +392,18 @@ func outdone(best, score search.Score) bool {
 // pickFrom takes, one after another, the place whose score can be best, given that those before it
 // will be drawn. What can be falls with each that is taken: what it was before bounds what it is, and
 // only the highest are looked at again.
-func (d *drawing) pickFrom(ctx context.Context, of bounded, size int) ([]int, error) {
-	left := make([]*remainder, len(d.of))
-	for i, one := range d.of {
-		covariance, err := one.few.Data.Covariance(ctx, one.inputs.Pick(of.of))
+func (d *drawing) pickFrom(ctx context.Context, of boundedPlaces, size int) ([]int, error) {
+	left := make([]*residualCovariance, len(d.drawnSources))
+	for i, one := range d.drawnSources {
+		covariance, err := one.partial.Data.Covariance(ctx, one.inputs.Pick(of.of))
 		if err != nil {
 			return nil, err
 		}
-		left[i] = newRemainder(covariance)
+		left[i] = newResidualCovariance(covariance)
 	}
 	order, lookedAt := lists.Below(len(of.of)), make([]int, len(of.of)) // lookedAt: how many were taken when a place was last looked at
 	var taken []int
-	for looked := len(order); len(taken) < size; looked = min(lookedAtAgain, len(order)) {
+	for looked := len(order); len(taken) < size; looked = min(boundedAgain, len(order)) {
 		if err := checkpoint.Reach(ctx); err != nil {
 			return nil, err
 		}
@@ -420,16 +420,16 @@ func (d *drawing) pickFrom(ctx context.Context, of bounded, size int) ([]int, er
 		for next := order[0]; len(taken) < size && lookedAt[next] == len(taken); next = order[0] {
 			taken, order = append(taken, next), order[1:]
 			for _, one := range left {
-				one.take(next)
+				one.condition(next)
 			}
 		}
 	}
 	picks := lists.At(of.of, taken)
-	for _, one := range d.of {
-		if one.few.Data == one.all.Data { // to which they are added as they are drawn
+	for _, one := range d.drawnSources {
+		if one.partial.Data == one.full.Data { // to which they are added as they are drawn
 			continue
 		}
-		if _, err := add(ctx, one.few.Data, one.inputs, picks); err != nil {
+		if _, err := appendDrawn(ctx, one.partial.Data, one.inputs, picks); err != nil {
 			return nil, err
 		}
 	}
@@ -437,29 +437,29 @@ func (d *drawing) pickFrom(ctx context.Context, of bounded, size int) ([]int, er
 }
 
 // boundAgain bounds the scores of the places at some positions by the variances that are left there.
-func (d *drawing) boundAgain(of bounded, positions []int, left []*remainder) error {
-	variances := lists.Map(left, func(one *remainder) []float64 { return lists.At(one.variances, positions) })
+func (d *drawing) boundAgain(of boundedPlaces, positions []int, left []*residualCovariance) error {
+	variances := lists.Map(left, func(one *residualCovariance) []float64 { return lists.At(one.variances, positions) })
 	some := of.pick(positions)
-	scores, err := d.best(some.of, some.means, variances)
+	scores, err := d.bestScores(some.of, some.means, variances)
 	for n, score := range scores {
 		of.scores[positions[n]] = score
 	}
 	return err
 }
 
-// remainder is what the values at some of the places leave of a covariance.
-type remainder struct {
+// residualCovariance is what the values at some of the places leave of a covariance.
+type residualCovariance struct {
 	covariance [][]float64 // at first, its lower triangle
 	variances  []float64
 	taken      [][]float64 // u of each value, by which the covariance lost u uᵀ
 }
 
-func newRemainder(covariance [][]float64) *remainder {
-	return &remainder{covariance: covariance, variances: lists.Of(len(covariance), func(i int) float64 { return covariance[i][i] })}
+func newResidualCovariance(covariance [][]float64) *residualCovariance {
+	return &residualCovariance{covariance: covariance, variances: lists.Of(len(covariance), func(i int) float64 { return covariance[i][i] })}
 }
 
-// take takes off what the value at place x says of the others.
-func (r *remainder) take(x int) {
+// condition takes off what the value at place x says of the others.
+func (r *residualCovariance) condition(x int) {
 	variance, u := r.variances[x], make([]float64, len(r.variances))
 	if !(variance > 0) {
 		return
@@ -486,24 +486,24 @@ func (s *decision) inputOf(ctx context.Context, at Place, known func(j, i int) f
 	if err != nil {
 		return nil, err
 	}
-	return s.drawn(ctx, input, at, known)
+	return s.withDraw(ctx, input, at, known)
 }
 
-// drawn completes the input of one place with the draw there of a policy that draws whole
+// withDraw completes the input of one place with the draw there of a policy that draws whole
 // functions, where none was recorded.
-func (s *decision) drawn(ctx context.Context, input *policy.Input, at Place, known func(j, i int) float64) (*policy.Input, error) {
+func (s *decision) withDraw(ctx context.Context, input *policy.Input, at Place, known func(j, i int) float64) (*policy.Input, error) {
 	if s.traits.Drawn == nil || len(input.Draw.Z) == len(s.targets) {
 		return input, nil
 	}
 	if widths := s.traits.Functions(input); widths != nil {
-		d, err := s.drawing(ctx, []Place{at}, known, input, widths)
+		d, err := s.newDrawing(ctx, []Place{at}, known, input, widths)
 		if err == nil {
 			err = d.draw(ctx, []int{0})
 		}
 		if err != nil {
 			return nil, err
 		}
-		d.show(input, []int{0})
+		d.setFunctions(input, []int{0})
 	}
 	input.Draw.Z = s.drawnAt(input, 0)
 	return input, nil

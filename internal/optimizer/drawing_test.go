@@ -17,7 +17,7 @@ import (
 func drawnAll(t *testing.T, s *State, at []Place, widths []float64, seed uint64, orders ...[]int) [][]float64 {
 	t.Helper()
 	blind := &policy.Input{Draw: policy.Draw{Seed: seed}}
-	d := sure(s.decision.drawing(background, at, toyKnown().at(at), blind, widths))
+	d := sure(s.decision.newDrawing(background, at, toyKnown().at(at), blind, widths))
 	for _, places := range orders {
 		if err := d.draw(background, places); err != nil {
 			t.Fatal(err)
@@ -77,11 +77,11 @@ func TestDrawIsTheRoot(t *testing.T) {
 	src := &state.next.sources[state.next.sourceOf[0]]
 	root := sure(factor.New(sure(sure(src.Rows(background)).Data.Covariance(background, state.next.points(src.kernel, at).Inputs))))
 	const width = 1.5
-	d := sure(state.decision.drawing(background, at, toyKnown().at(at), &policy.Input{Draw: policy.Draw{Seed: 5}}, []float64{width, 0, 0}))
+	d := sure(state.decision.newDrawing(background, at, toyKnown().at(at), &policy.Input{Draw: policy.Draw{Seed: 5}}, []float64{width, 0, 0}))
 	if err := d.draw(background, lists.Below(len(at))); err != nil {
 		t.Fatal(err)
 	}
-	again := sure(state.decision.drawing(background, at, toyKnown().at(at), &policy.Input{Draw: policy.Draw{Seed: 5}}, []float64{width, 0, 0}))
+	again := sure(state.decision.newDrawing(background, at, toyKnown().at(at), &policy.Input{Draw: policy.Draw{Seed: 5}}, []float64{width, 0, 0}))
 	normals := make([]float64, len(at))
 	for i := range normals {
 		normals[i] = again.normal.NormFloat64()
@@ -123,7 +123,7 @@ func TestRuledOutWouldNotBeChosen(t *testing.T) {
 					t.Errorf("%s, %d rounds, seed %d: %d with %v comes before %v, of all %d with %v before %d with %v", algorithm, rounds, seed,
 						chosen.Place.Arm, chosen.Acquisition, chosen.RunnerUp, first, all.Values[first], next, all.Values[max(next, 0)])
 				}
-				of, _, err := s.choices(background, s.arms.places, Known{}.at(s.arms.places), s.draw(s.Round()), false)
+				of, _, err := s.considered(background, s.arms.places, Known{}.at(s.arms.places), s.draw(s.Round()), false)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -24,14 +24,14 @@ func (v *view) estimate(ctx context.Context, at []Place, known func(j, i int) fl
 	})
 }
 
-// gather makes estimates of what every source predicts at some places and, where there is a rival,
+// gather makes estimates of what every source predicts at some places and, where there is a beside,
 // beside it.
-func (v *view) gather(at []Place, known func(j, i int) float64, rival *policy.Rival, predict func(i int, points posterior.Points) (posterior.Prediction, error)) ([]policy.Estimate, error) {
-	out, points := v.givenEstimates(at, known), v.seen(at)
+func (v *view) gather(at []Place, known func(j, i int) float64, incumbent *policy.Incumbent, predict func(i int, points posterior.Points) (posterior.Prediction, error)) ([]policy.Estimate, error) {
+	out, points := v.givenEstimates(at, known), v.pointsBySource(at)
 	return out, v.eachSource(func(i int) error {
 		p, err := predict(i, points[i])
 		if err == nil {
-			v.take(&v.sources[i], p, out, rival)
+			v.addPrediction(&v.sources[i], p, out, incumbent)
 		}
 		return err
 	})
@@ -64,20 +64,20 @@ func onCores(n int, do func(i int)) {
 	})
 }
 
-// take turns what a source predicts into estimates of its targets, without deviations where it
-// predicts no variances, and into what is known of them beside a rival, nil for none.
-func (v *view) take(src *source, p posterior.Prediction, out []policy.Estimate, rival *policy.Rival) {
+// addPrediction turns what a source predicts into estimates of its targets, without deviations where it
+// predicts no variances, and into what is known of them beside a beside, nil for none.
+func (v *view) addPrediction(src *source, p posterior.Prediction, out []policy.Estimate, incumbent *policy.Incumbent) {
 	for n, k := range src.targets {
-		if v.transforms[k].blind {
+		if v.transforms[k].priorOnly {
 			clear(p.Means[n])
 		}
 		floats.AddConst(v.transforms[k].shift, p.Means[n])
 		out[k] = policy.Estimate{Mean: p.Means[n]}
 		if p.Variances != nil {
-			out[k].SD = roots(p.Variances, v.width(v.targets[k].metric))
+			out[k].SD = deviations(p.Variances, v.sdFactor(v.targets[k].metric))
 		}
-		if rival != nil {
-			rival.Together[k] = p.Together
+		if incumbent != nil {
+			incumbent.Covariance[k] = p.ReferenceCovariances
 		}
 	}
 }
@@ -100,8 +100,8 @@ func (v *view) givenEstimates(at []Place, known func(j, i int) float64) []policy
 	return out
 }
 
-// roots are the standard deviations of these variances, times a factor.
-func roots(variances []float64, factor float64) []float64 {
+// deviations are the standard deviations of these variances, times a factor.
+func deviations(variances []float64, factor float64) []float64 {
 	return lists.Map(variances, func(v float64) float64 { return factor * math.Sqrt(max(v, 0)) })
 }
 
@@ -133,18 +133,18 @@ func (v *view) meansOf(ctx context.Context, rounds []int) ([]policy.Estimate, er
 	}
 	first := map[int]int{}
 	for i, round := range rounds {
-		place := v.firstAt(round)
+		place := v.firstRoundAt(round)
 		if _, again := first[place]; !again {
 			first[place] = i
 		}
-		v.repeat(out, i, first[place])
+		v.copyEstimate(out, i, first[place])
 	}
 	return out, nil
 }
 
-// repeat has estimates at place i be those at the first place that is the same: what is summed in
+// copyEstimate has estimates at place i be those at the first place that is the same: what is summed in
 // another order differs by rounding, which must not choose between replicates.
-func (v *view) repeat(estimates []policy.Estimate, i, first int) {
+func (v *view) copyEstimate(estimates []policy.Estimate, i, first int) {
 	for k := range v.targets {
 		if v.sourceOf[k] < 0 {
 			continue
@@ -156,10 +156,10 @@ func (v *view) repeat(estimates []policy.Estimate, i, first int) {
 	}
 }
 
-// played is the posterior of every target at the place of round t when decision t was made. Where
+// predictPlayed is the posterior of every target at the place of round t when decision t was made. Where
 // that round's reading was the next to arrive, it stands in the factor's row already, to the same
 // bits.
-func (v *view) played(ctx context.Context, t int, known func(j, i int) float64) ([]policy.Estimate, error) {
+func (v *view) predictPlayed(ctx context.Context, t int, known func(j, i int) float64) ([]policy.Estimate, error) {
 	return v.gather([]Place{v.placeOf(t)}, known, nil, func(i int, points posterior.Points) (posterior.Prediction, error) {
 		if p, there := v.sources[i].Played(t); there {
 			return p, nil
@@ -168,11 +168,11 @@ func (v *view) played(ctx context.Context, t int, known func(j, i int) float64) 
 	})
 }
 
-// bareInput is what every algorithm sees of some places: the estimates there, and those beside a
-// rival or nil.
-func (v *view) bareInput(draw Draw, estimates []policy.Estimate, rival *policy.Rival) *policy.Input {
+// newInput is what every algorithm sees of some places: the estimates there, and those beside a
+// beside or nil.
+func (v *view) newInput(draw Draw, estimates []policy.Estimate, incumbent *policy.Incumbent) *policy.Input {
 	input := &policy.Input{Round: v.round, Horizon: v.cfg.Horizon, Beta: v.beta, Lambda: v.lambda, Multipliers: v.multipliers, Draw: draw,
-		Reward: estimates[0], Costs: estimates[1:], Rival: rival}
+		Reward: estimates[0], Costs: estimates[1:], Incumbent: incumbent}
 	if v.traits.Draws != nil && len(draw.Z) != len(v.targets) {
 		input.Draw.Z = v.traits.Draws(draw.Seed, v.beta)
 	}
@@ -201,13 +201,13 @@ func (v *view) outcome(n int) (reward float64, costs []float64, ok bool) {
 	for k, target := range v.targets {
 		var value float64
 		if target.metric < 0 {
-			value = v.cfg.Costs[target.cost].given(r.now()[target.cost])
+			value = v.cfg.Costs[target.cost].given(r.currentCosts()[target.cost])
 		} else {
 			reading := r.Readings[target.metric]
 			if !reading.seenAt(v.round) {
 				return 0, nil, false
 			}
-			value = v.transforms[k].function(reading.Value)
+			value = v.transforms[k].target(reading.Value)
 		}
 		if k == 0 {
 			reward = value
@@ -218,8 +218,8 @@ func (v *view) outcome(n int) (reward float64, costs []float64, ok bool) {
 	return reward, costs, true
 }
 
-// seen are places as each source sees them, those that see the same being given the same.
-func (v *view) seen(at []Place) []posterior.Points {
+// pointsBySource are places as each source sees them, those that see the same being given the same.
+func (v *view) pointsBySource(at []Place) []posterior.Points {
 	points, all := map[bool]posterior.Points{}, make([]posterior.Points, len(v.sources))
 	for i := range v.sources {
 		k := v.sources[i].kernel
@@ -252,12 +252,12 @@ func (v *view) points(k Kernel, at []Place) posterior.Points {
 
 // listOf is the list that the places are, all of it and in its order: the candidates, the shortlist
 // or nil.
-func (v *view) listOf(at []Place) *arms {
+func (v *view) listOf(at []Place) *placeList {
 	switch short := v.shortlist; {
-	case v.everyArm(at):
+	case v.isEveryArm(at):
 		return v.arms
 	case short != nil && len(at) == len(short.places) && &at[0] == &short.places[0]:
-		return short.arms
+		return short.placeList
 	}
 	return nil
 }
@@ -269,35 +269,35 @@ func (v *view) noiseAt(k int, at Place) float64 {
 		return 0
 	}
 	m := v.model(metric)
-	return m.noise.at(at, m.lambda)
+	return m.noise.atPlace(at, m.lambda)
 }
 
-// keeps is the chance that learned cost j is kept at place i, against the true limit, of which the
+// keepChance is the chance that learned cost j is kept at place i, against the true limit, of which the
 // estimates are.
-func (v *view) keeps(estimates []policy.Estimate, j, i int) float64 {
+func (v *view) keepChance(estimates []policy.Estimate, j, i int) float64 {
 	g := estimates[1+j]
-	return below(g.Mean[i]-v.regime.transforms[1+j].margin, g.SD[i], v.regime.models[v.cfg.Costs[j].Metric].freedom)
+	return chanceBelow(g.Mean[i]-v.regime.transforms[1+j].margin, g.SD[i], v.regime.models[v.cfg.Costs[j].Metric].freedom)
 }
 
-// breaks is the chance that it is broken, to full precision where that is small; 0 of a given one.
-func (v *view) breaks(estimates []policy.Estimate, j, i int) float64 {
+// breakChance is the chance that it is broken, to full precision where that is small; 0 of a given one.
+func (v *view) breakChance(estimates []policy.Estimate, j, i int) float64 {
 	c, g := v.cfg.Costs[j], estimates[1+j]
 	if c.Knowledge == Given {
 		return 0
 	}
-	return above(g.Mean[i]-v.regime.transforms[1+j].margin, g.SD[i], v.regime.models[c.Metric].freedom)
+	return chanceAbove(g.Mean[i]-v.regime.transforms[1+j].margin, g.SD[i], v.regime.models[c.Metric].freedom)
 }
 
-// keepsAll is the chance that all of some learned costs are kept at place i.
-func (v *view) keepsAll(costs []int, estimates []policy.Estimate, i int) float64 {
-	return v.cfg.jointly(costs, func(j int) float64 { return v.keeps(estimates, j, i) }, func(j int) float64 { return v.breaks(estimates, j, i) })
+// keepAllChance is the chance that all of some learned costs are kept at place i.
+func (v *view) keepAllChance(costs []int, estimates []policy.Estimate, i int) float64 {
+	return v.cfg.chanceAll(costs, func(j int) float64 { return v.keepChance(estimates, j, i) }, func(j int) float64 { return v.breakChance(estimates, j, i) })
 }
 
 // chances are the feasibility probabilities at places with these estimates.
 func (v *view) chances(estimates []policy.Estimate, places int, known [][]float64) []float64 {
 	out, learned := make([]float64, places), v.cfg.learned()
 	onCores(places, func(i int) {
-		out[i] = v.keepsAll(learned, estimates, i)
+		out[i] = v.keepAllChance(learned, estimates, i)
 		for j, c := range v.cfg.Costs {
 			if c.Knowledge == Given && known != nil && c.given(known[i][j])-c.Margin > 0 {
 				out[i] = 0
@@ -356,9 +356,9 @@ func betaOf(v *view, k int) float64 {
 	return math.NaN()
 }
 
-// gainOf is γ of what the algorithm regresses for target k, or of the arrived readings where it
+// informationGain is γ of what the algorithm regresses for target k, or of the arrived readings where it
 // regresses nothing.
-func gainOf(acted, shown *view, k int) float64 {
+func informationGain(acted, shown *view, k int) float64 {
 	if acted.sourceOf[k] >= 0 {
 		return acted.gain[k]
 	}
@@ -370,31 +370,31 @@ func student(freedom float64) distuv.StudentsT {
 	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: freedom}
 }
 
-// half is the half width, in standard deviations, of the central interval that holds this share of
+// halfWidth is the half width, in standard deviations, of the central interval that holds this share of
 // a Student-t distribution with so many degrees of freedom, 0 standing for a normal one.
-func half(share, freedom float64) float64 {
+func halfWidth(share, freedom float64) float64 {
 	if freedom == 0 {
 		return math.Sqrt2 * math.Erfinv(share)
 	}
 	return student(freedom).Quantile((1 + share) / 2)
 }
 
-// deviate is the normal deviate as far out as t lies in a Student-t distribution, t itself for a
+// normalDeviate is the normal deviate as far out as t lies in a Student-t distribution, t itself for a
 // freedom of 0.
-func deviate(t, freedom float64) float64 {
+func normalDeviate(t, freedom float64) float64 {
 	if freedom == 0 {
 		return t
 	}
-	beyond := max(student(freedom).CDF(-math.Abs(t)), leastBeyond)
+	beyond := max(student(freedom).CDF(-math.Abs(t)), minTail)
 	return math.Copysign(distuv.UnitNormal.Quantile(beyond), t)
 }
 
-// leastBeyond is a probability beyond which nobody tells deviates apart.
-const leastBeyond = 1e-300
+// minTail is a probability beyond which nobody tells deviates apart.
+const minTail = 1e-300
 
-// below is P(X ≤ 0) for X = mean + sd·T, T being Student-t with so many degrees of freedom, normal
+// chanceBelow is P(X ≤ 0) for X = mean + sd·T, T being Student-t with so many degrees of freedom, normal
 // for 0.
-func below(mean, sd, freedom float64) float64 {
+func chanceBelow(mean, sd, freedom float64) float64 {
 	switch {
 	case sd == 0 && mean <= 0:
 		return 1
@@ -406,10 +406,10 @@ func below(mean, sd, freedom float64) float64 {
 	return student(freedom).CDF(-mean / sd)
 }
 
-// above is P(X > 0) of the same X, to full precision where it is small.
-func above(mean, sd, freedom float64) float64 {
+// chanceAbove is P(X > 0) of the same X, to full precision where it is small.
+func chanceAbove(mean, sd, freedom float64) float64 {
 	if sd == 0 {
-		return 1 - below(mean, sd, freedom)
+		return 1 - chanceBelow(mean, sd, freedom)
 	}
-	return below(-mean, sd, freedom)
+	return chanceBelow(-mean, sd, freedom)
 }

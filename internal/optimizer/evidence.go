@@ -17,13 +17,13 @@ import (
 // made.
 type evidence struct {
 	*task
-	regimes  []*regime
-	excluded []int                 // rounds
-	path     appendOnly[[]float64] // multipliers of rounds 1..n, before each round's feedback
-	next     *view                 // what the next decision acts on
-	prior    *evidence             // while building only
-	agreed   agreement             // with prior
-	kept     *gp.Kept              // of earlier states, while building only; nil for nothing
+	regimes         []*regime
+	excluded        []int                 // rounds
+	pastMultipliers appendOnly[[]float64] // multipliers of rounds 1..n, before each round's feedback
+	next            *view                 // what the next decision acts on
+	prior           *evidence             // while building only
+	agreed          agreement             // with prior
+	kept            *gp.Kept              // of earlier states, while building only; nil for nothing
 }
 
 // regime is a stretch of decisions, from ≤ t < until, made with the same hyperparameters. Its
@@ -32,11 +32,11 @@ type evidence struct {
 type regime struct {
 	from, until int
 	models      []metricModel // what is regressed, and decided by
-	said        []metricModel // what is said: as wide as residuals ask for
+	shownModels []metricModel // what is said: as wide as residuals ask for
 	transforms  []transform   // per target
 	groups      []*group      // distinct regressions
 	groupOf     []int         // by metric
-	answers     [][]float64   // per target: y, the responses in the order of its regression; nil for given ones
+	responses   [][]float64   // per target: y, the responses in the order of its regression; nil for given ones
 	whitened    [][]float64   // per target: z = L⁻¹y; nil for given ones
 	own         []*group      // regressions on other points than the arrived readings', where the algorithm has such
 	ownOf       []int         // by target; −1 for none
@@ -44,14 +44,14 @@ type regime struct {
 
 // group is a regression shared by the metrics of equal kernel, noise and arrived rounds.
 type group struct {
-	model    metricModel
-	metric   int // the first one of them
-	function *kernel.Function
-	order    []arrival
-	arrivals appendOnly[arrival] // order, to go on from
-	came     continuation        // what it was made from, while building only
-	begun    *group              // of the prior state, whose first known rows these continue; nil for none
-	known    int
+	model        metricModel
+	metric       int // the first one of them
+	function     *kernel.Function
+	order        []arrival
+	arrivals     appendOnly[arrival] // order, to go on from
+	continuation continuation        // what it was made from, while building only
+	continues    *group              // of the prior state, whose first known rows these continue; nil for none
+	reused       int
 
 	posterior.Regression // without data where it is updated sequentially
 	sequential           *sequential
@@ -86,8 +86,8 @@ type arrival struct {
 	lambda   float64
 }
 
-// byArrival sorts readings by when they came.
-func byArrival(order []arrival) {
+// sortByArrival sorts readings by when they came.
+func sortByArrival(order []arrival) {
 	slices.SortFunc(order, func(a, b arrival) int {
 		return cmp.Or(cmp.Compare(a.revealed, b.revealed), cmp.Compare(a.round, b.round))
 	})
@@ -127,7 +127,7 @@ func (s *evidence) arrivals(metric int, m metricModel, until int) continuation {
 		for i := range s.history.Rounds {
 			add(i + 1)
 		}
-		byArrival(list)
+		sortByArrival(list)
 		return continuation{more: list}
 	}
 	// Up to the first change the order is as it was; from there on what was not touched, what was,
@@ -146,7 +146,7 @@ func (s *evidence) arrivals(metric int, m metricModel, until int) continuation {
 	for round := len(s.prior.history.Rounds) + 1; round <= len(s.history.Rounds); round++ {
 		add(round)
 	}
-	byArrival(list)
+	sortByArrival(list)
 	for n < len(before.order) && len(list) > 0 && before.order[n] == list[0] {
 		n, list = n+1, list[1:]
 	}
@@ -165,8 +165,8 @@ func (s *evidence) arrivedBefore(metric int, m metricModel, until int) *group {
 	return nil
 }
 
-// tellings are the readings of a metric that were told during round t, in order of their rounds.
-func (s *evidence) tellings(metric, t int) []arrival {
+// toldIn are the readings of a metric that were told during round t, in order of their rounds.
+func (s *evidence) toldIn(metric, t int) []arrival {
 	last := s.regimes[len(s.regimes)-1]
 	g := last.groups[last.groupOf[metric]]
 	return g.order[g.seen(t):g.seen(t+1)]
@@ -189,7 +189,7 @@ func (s *task) orderOf(metric int, m metricModel, until int, counts func(n int) 
 			order = append(order, arrival{n, last, s.readingLambda(n, reading, m)})
 		}
 	}
-	byArrival(order)
+	sortByArrival(order)
 	return order
 }
 
@@ -313,7 +313,7 @@ func firstEffect(n int, a, b *Round) (decision, seen int) {
 // firstOtherModel is the first decision that is made with other hyperparameters.
 func firstOtherModel(old, now []*regime) int {
 	for i, j := 0, 0; i < len(old) && j < len(now); {
-		if !reflect.DeepEqual(old[i].models, now[j].models) || !reflect.DeepEqual(old[i].said, now[j].said) {
+		if !reflect.DeepEqual(old[i].models, now[j].models) || !reflect.DeepEqual(old[i].shownModels, now[j].shownModels) {
 			return max(old[i].from, now[j].from)
 		}
 		switch a, b := old[i].until, now[j].until; {

@@ -28,7 +28,7 @@ func TestAFitTakesForceWhereHyperparametersAreFree(t *testing.T) {
 		{false, false, FittedMetric{Lengthscales: []float64{fitted}, Lambda: fitted}, given, given, false},
 	} {
 		m := metricModel{kernel: Kernel{Lengthscales: []float64{given}}, lambda: given}
-		m.take(c.fit, Metric{FreeLengthscales: c.freeLengthscales, FreeNoise: c.freeNoise})
+		m.apply(c.fit, Metric{FreeLengthscales: c.freeLengthscales, FreeNoise: c.freeNoise})
 		if !slices.Equal(m.kernel.Lengthscales, []float64{c.lengthscale}) || m.lambda != c.lambda || m.fitted != c.fitted {
 			t.Errorf("%+v\nℓ %v, λ %v, fitted %v", c, m.kernel.Lengthscales, m.lambda, m.fitted)
 		}
@@ -40,7 +40,7 @@ func TestTheInteractionOfAFit(t *testing.T) {
 	t.Parallel()
 	m, free := metricModel{kernel: Kernel{Name: "anova", Lengthscales: []float64{1}}}, Metric{FreeLengthscales: true}
 	for i, c := range []struct{ fitted, want float64 }{{0, 0}, {0.3, 0.3}, {0, 0.3}, {0.6, 0.6}} {
-		m.take(FittedMetric{Lengthscales: []float64{1}, Interaction: c.fitted}, free)
+		m.apply(FittedMetric{Lengthscales: []float64{1}, Interaction: c.fitted}, free)
 		if m.kernel.Interaction != c.want {
 			t.Errorf("after fit %d, with interaction %g, it is %g, want %g", i+1, c.fitted, m.kernel.Interaction, c.want)
 		}

@@ -109,7 +109,7 @@ func (s *shown) gainWhere(ctx context.Context, known Known, works chanceAt, plau
 	if err != nil {
 		return Gain{}, false, err
 	}
-	at, err := s.contendersForBest(ctx, known, works, recommended)
+	at, err := s.likelyMaximisers(ctx, known, works, recommended)
 	if err != nil || len(at) == 0 {
 		return Gain{}, false, err
 	}
@@ -120,13 +120,13 @@ func (s *shown) gainWhere(ctx context.Context, known Known, works chanceAt, plau
 	if err != nil {
 		return Gain{}, false, err
 	}
-	best, err := drawn.bests(ctx)
+	best, err := drawn.maxima(ctx)
 	if err != nil {
 		return Gain{}, false, err
 	}
 	t := s.regime.transforms[0]
 	valueOf := func(reward float64) float64 {
-		value := t.metric(reward - t.shift)
+		value := t.toMetric(reward - t.shift)
 		if plausible != nil {
 			value = min(max(value, plausible[0]), plausible[1])
 		}
@@ -153,7 +153,7 @@ func (s *shown) gainWhere(ctx context.Context, known Known, works chanceAt, plau
 	gain = Gain{Best: BestRange{quantile(found, (1-gainLevel)/2), quantile(found, (1+gainLevel)/2), gainLevel}, Feasible: float64(len(found)) / draws, ChanceLeft: []ChanceLeft{}}
 	if recommended > 0 {
 		var unit float64
-		if unit, gain.OfRange, err = s.unit(ctx, recommended, shares); err != nil {
+		if unit, gain.OfRange, err = s.shareUnit(ctx, recommended, shares); err != nil {
 			return Gain{}, false, err
 		}
 		for _, share := range shares {
@@ -174,8 +174,8 @@ func quantile(sorted []float64, p float64) float64 {
 	return sorted[below] + part*(sorted[above]-sorted[below])
 }
 
-// unit is what shares of a gain are shares of: see ChanceLeft.
-func (s *shown) unit(ctx context.Context, recommended int, shares []float64) (size float64, ofRange bool, err error) {
+// shareUnit is what shares of a gain are shares of: see ChanceLeft.
+func (s *shown) shareUnit(ctx context.Context, recommended int, shares []float64) (size float64, ofRange bool, err error) {
 	beliefs, err := s.Posterior(ctx, []Place{s.placeOf(recommended)})
 	if err != nil {
 		return 0, false, err
@@ -206,27 +206,27 @@ const (
 // optimism is how many standard deviations better than expected a place is thought of.
 const optimism = 2
 
-// contest compares places where the best of a draw may lie.
-type contest struct {
+// preselection compares places where the best of a draw may lie.
+type preselection struct {
 	*shown
-	known   Known
-	works   chanceAt
-	width   float64      // how many standard deviations around a mean hold all draws but one
-	certain search.Score // the best that a place has where everything comes out as much worse
+	known  Known
+	works  chanceAt
+	width  float64      // how many standard deviations around a mean hold all draws but one
+	lowest search.Score // the best that a place has where everything comes out as much worse
 }
 
-// contender is a place, what it promises, and what it hopes for where everything comes out better by
+// ratedPlace is a place, what it promises, and what it hopes for where everything comes out better by
 // the contest's width; before many rounds anything.
-type contender struct {
+type ratedPlace struct {
 	Place
-	promise, hope search.Score
+	optimistic, upper search.Score
 }
 
-// contendersForBest are places where the best of a draw may lie; what is recommended is the first.
+// likelyMaximisers are places where the best of a draw may lie; what is recommended is the first.
 // They are, of all that may be chosen those that promise most where everything comes out well by
 // optimism, of those played likewise, and some spread over the space, without those that hope for
 // less than is certain elsewhere. Few are enough to be all.
-func (s *shown) contendersForBest(ctx context.Context, known Known, works chanceAt, recommended int) ([]Place, error) {
+func (s *shown) likelyMaximisers(ctx context.Context, known Known, works chanceAt, recommended int) ([]Place, error) {
 	var at, others []Place
 	var rounds []int
 	if recommended > 0 {
@@ -238,11 +238,11 @@ func (s *shown) contendersForBest(ctx context.Context, known Known, works chance
 		}
 	}
 	if s.arms == nil {
-		others = s.amidSpread(nil)
+		others = s.withSpreadPoints(nil)
 	} else {
 		others = s.allowedArms()
 	}
-	c := s.contest(known, works)
+	c := s.newPreselection(known, works)
 	fromPlayed, err := c.mostPromising(ctx, s.placesAt(rounds), rounds, playedPlaces)
 	if err != nil {
 		return nil, err
@@ -256,18 +256,18 @@ func (s *shown) contendersForBest(ctx context.Context, known Known, works chance
 		return nil, err
 	}
 	for _, from := range slices.Concat(spread, fromPlayed, fromOthers) {
-		if !c.certain.Above(from.hope) {
+		if !c.lowest.Above(from.upper) {
 			at = append(at, from.Place)
 		}
 	}
-	return once(at), nil
+	return unique(at), nil
 }
 
-// contest is one in which nothing is certain yet.
-func (s *shown) contest(known Known, works chanceAt) *contest {
-	c := &contest{shown: s, known: known, works: works, certain: search.Score{Value: math.Inf(-1)}}
+// newPreselection is one in which nothing is certain yet.
+func (s *shown) newPreselection(known Known, works chanceAt) *preselection {
+	c := &preselection{shown: s, known: known, works: works, lowest: search.Score{Value: math.Inf(-1)}}
 	for _, m := range s.regime.models {
-		c.width = max(c.width, half(1-1./draws, m.freedom))
+		c.width = max(c.width, halfWidth(1-1./draws, m.freedom))
 	}
 	return c
 }
@@ -275,9 +275,9 @@ func (s *shown) contest(known Known, works chanceAt) *contest {
 // mostPromising are at most so many places, in their order, that promise most; rounds are those that
 // played them, if any did. After many rounds the others are looked at from the highest bound on,
 // and only those that hope for more than is certain, until none that is left can promise as much.
-func (c *contest) mostPromising(ctx context.Context, at []Place, rounds []int, most int) ([]contender, error) {
+func (c *preselection) mostPromising(ctx context.Context, at []Place, rounds []int, most int) ([]ratedPlace, error) {
 	many, anything := len(c.history.Rounds) >= pruneFrom, search.Score{Allowed: true, Value: math.Inf(1)}
-	all := lists.Map(at, func(place Place) contender { return contender{Place: place, hope: anything} })
+	all := lists.Map(at, func(place Place) ratedPlace { return ratedPlace{Place: place, upper: anything} })
 	if len(at) <= most && !many {
 		return all, nil
 	}
@@ -285,20 +285,20 @@ func (c *contest) mostPromising(ctx context.Context, at []Place, rounds []int, m
 	if err != nil {
 		return nil, err
 	}
-	byPromise := func(a, b int) int { return cmp.Or(search.Higher(all[a].promise, all[b].promise), a-b) }
+	byPromise := func(a, b int) int { return cmp.Or(search.Higher(all[a].optimistic, all[b].optimistic), a-b) }
 	left, step, best := lists.Below(len(at)), len(at), []int(nil)
 	if rounds == nil && c.arms == nil && many {
 		estimates, err := c.boundEstimates(ctx, at, c.known)
 		if err != nil {
 			return nil, err
 		}
-		c.judge(all, left, estimates, chances)
+		c.rate(all, left, estimates, chances)
 		slices.SortFunc(left, byPromise)
 		step = most
 	}
 	for {
-		left = slices.DeleteFunc(left, func(i int) bool { return c.certain.Above(all[i].hope) })
-		if len(left) == 0 || len(best) == most && all[best[most-1]].promise.Above(all[left[0]].promise) {
+		left = slices.DeleteFunc(left, func(i int) bool { return c.lowest.Above(all[i].upper) })
+		if len(left) == 0 || len(best) == most && all[best[most-1]].optimistic.Above(all[left[0]].optimistic) {
 			slices.Sort(best)
 			return lists.At(all, best), nil
 		}
@@ -308,27 +308,27 @@ func (c *contest) mostPromising(ctx context.Context, at []Place, rounds []int, m
 		if err != nil {
 			return nil, err
 		}
-		c.judge(all, some, estimates, lists.At(chances, some))
+		c.rate(all, some, estimates, lists.At(chances, some))
 		best = append(best, some...)
 		slices.SortFunc(best, byPromise)
 		best = best[:min(most, len(best))]
 	}
 }
 
-// judge says what some of the contenders promise and, after many rounds, hope for.
-func (c *contest) judge(all []contender, some []int, estimates []policy.Estimate, chances []float64) {
-	for n, promise := range c.promises(estimates, chances, optimism) {
-		all[some[n]].promise = promise
+// rate says what some of the contenders promise and, after many rounds, hope for.
+func (c *preselection) rate(all []ratedPlace, some []int, estimates []policy.Estimate, chances []float64) {
+	for n, promise := range c.scoresAt(estimates, chances, optimism) {
+		all[some[n]].optimistic = promise
 	}
 	if len(c.history.Rounds) < pruneFrom {
 		return
 	}
-	for n, hope := range c.promises(estimates, chances, c.width) {
-		all[some[n]].hope = hope
+	for n, hope := range c.scoresAt(estimates, chances, c.width) {
+		all[some[n]].upper = hope
 	}
-	for _, certain := range c.promises(estimates, chances, -c.width) {
-		if certain.Allowed && certain.Above(c.certain) {
-			c.certain = certain
+	for _, certain := range c.scoresAt(estimates, chances, -c.width) {
+		if certain.Allowed && certain.Above(c.lowest) {
+			c.lowest = certain
 		}
 	}
 }
@@ -360,10 +360,10 @@ func (s *shown) boundEstimates(ctx context.Context, at []Place, known Known) ([]
 	})
 }
 
-// promises are what places promise: a reward so many standard deviations above its mean where no
+// scoresAt are what places promise: a reward so many standard deviations above its mean where no
 // cost as far below its own is beyond its limit and trials are as likely to work as a normal number
 // is to lie as far above its mean, else the smallest such excess. They rise with the deviations.
-func (s *shown) promises(estimates []policy.Estimate, chances []float64, optimism float64) []search.Score {
+func (s *shown) scoresAt(estimates []policy.Estimate, chances []float64, optimism float64) []search.Score {
 	least := distuv.UnitNormal.CDF(-optimism)
 	scores := make([]search.Score, len(chances))
 	for i := range scores {
@@ -388,17 +388,17 @@ func (s *shown) promises(estimates []policy.Estimate, chances []float64, optimis
 //
 // and climbed; where that leads to counts for what the draw is there.
 type region struct {
-	paths  *paths
-	axes   []search.Axis // fixed but for those it spans
-	step   float64       // the space's spacing
-	draws  []int         // with the same hyperparameters
-	at     [][]float64
-	values [][][]float64 // per draw, point and target
-	near   []nearby      // per metric; nil where there is nothing to climb
+	paths        *paths
+	axes         []search.Axis // fixed but for those it spans
+	step         float64       // the space's spacing
+	draws        []int         // with the same hyperparameters
+	at           [][]float64
+	values       [][][]float64 // per draw, point and target
+	interpolants []interpolant // per metric; nil where there is nothing to climb
 }
 
-// nearby is the covariance of a metric's function between a region's points.
-type nearby struct {
+// interpolant is the covariance of a metric's function between a region's points.
+type interpolant struct {
 	*path
 	function *kernel.Function
 	inputs   *kernel.Inputs
@@ -406,19 +406,19 @@ type nearby struct {
 }
 
 const (
-	regionReach  = 2   // of a region, in spacings, along each coordinate
-	regionPoints = 8   // around a place, for each coordinate
-	regionPolls  = 30  // on the way up, for each coordinate
-	mostSpanned  = 8   // numbers that a region spans: what it takes grows with their square
-	levelled     = 1e6 // shares of change that differ by less than one part in so many are level
+	regionReach      = 2   // of a region, in spacings, along each coordinate
+	regionPoints     = 8   // around a place, for each coordinate
+	regionPolls      = 30  // on the way up, for each coordinate
+	mostSpanned      = 8   // numbers that a region spans: what it takes grows with their square
+	changeResolution = 1e6 // shares of change that differ by less than one part in so many are level
 )
 
-// backwards are the parts of a way up that are looked at until one is allowed and higher: where
+// backtracking are the parts of a way up that are looked at until one is allowed and higher: where
 // limits are active, its end may lie beyond them.
-var backwards = []float64{1, 0.98, 0.9, 0.7}
+var backtracking = []float64{1, 0.98, 0.9, 0.7}
 
-// bests are the largest rewards within the limits, draw by draw, −∞ where there is none.
-func (p *paths) bests(ctx context.Context) ([]float64, error) {
+// maxima are the largest rewards within the limits, draw by draw, −∞ where there is none.
+func (p *paths) maxima(ctx context.Context) ([]float64, error) {
 	tops := lists.Of(draws, p.top)
 	if p.state.arms == nil {
 		if err := p.climb(ctx, tops); err != nil {
@@ -437,8 +437,8 @@ func (p *paths) bests(ctx context.Context) ([]float64, error) {
 // climb leads every draw from the highest place that it was drawn at up hill.
 func (p *paths) climb(ctx context.Context, tops []climber) error {
 	regions := p.regions(tops)
-	for some := range slices.Chunk(regions, p.atOnce(regions)) {
-		if err := cores.Each(len(some), func(n int) error { return some[n].explore(ctx) }); err != nil {
+	for some := range slices.Chunk(regions, p.regionsAtOnce(regions)) {
+		if err := cores.Each(len(some), func(n int) error { return some[n].evaluate(ctx) }); err != nil {
 			return err
 		}
 		var climbs []func() error
@@ -451,19 +451,19 @@ func (p *paths) climb(ctx context.Context, tops []climber) error {
 			return err
 		}
 		for _, r := range some {
-			r.values, r.near = nil, nil
+			r.values, r.interpolants = nil, nil
 		}
 	}
 	return nil
 }
 
-// atOnce is how many regions are explored before any is left. Each holds covariances of all its points,
+// regionsAtOnce is how many regions are explored before any is left. Each holds covariances of all its points,
 // of which there are at least as many as choices: of a parameter with a thousand choices all took 8 GB.
-func (p *paths) atOnce(regions []*region) int {
+func (p *paths) regionsAtOnce(regions []*region) int {
 	const few, mostNumbers = 8, 8_000_000
 	numbers := 1
 	for _, r := range regions {
-		numbers = max(numbers, 2*len(p.of)*len(r.at)*len(r.at))
+		numbers = max(numbers, 2*len(p.perMetric)*len(r.at)*len(r.at))
 	}
 	return max(few, mostNumbers/numbers)
 }
@@ -471,7 +471,7 @@ func (p *paths) atOnce(regions []*region) int {
 // regions are those of the places that draws are highest at.
 func (p *paths) regions(tops []climber) (list []*region) {
 	sets, spread := 1, [][]float64(nil)
-	for _, path := range p.of {
+	for _, path := range p.perMetric {
 		sets = max(sets, len(path.sets))
 	}
 	type name struct {
@@ -484,20 +484,20 @@ func (p *paths) regions(tops []climber) (list []*region) {
 		if !ok {
 			n = len(list)
 			known[name{&top.u[0], i % sets}] = n
-			axes := p.span(top.u, i, n)
+			axes := p.spannedAxes(top.u, i, n)
 			if spread == nil { // of as many coordinates as every region spans
-				spread = search.Halton(regionPoints*moving(axes), moving(axes), p.state.cfg.Seed)
+				spread = search.Halton(regionPoints*countFree(axes), countFree(axes), p.state.cfg.Seed)
 			}
-			list = append(list, p.around(top.u, axes, spread))
+			list = append(list, p.newRegion(top.u, axes, spread))
 		}
 		list[n].draws = append(list[n].draws, i)
 	}
 	return list
 }
 
-// around is the region of a place: it, points spread around it, and those that differ from it in one
+// newRegion is the region of a place: it, points spread around it, and those that differ from it in one
 // choice.
-func (p *paths) around(place []float64, axes []search.Axis, spread [][]float64) *region {
+func (p *paths) newRegion(place []float64, axes []search.Axis, spread [][]float64) *region {
 	s := p.state
 	r := &region{paths: p, axes: axes, step: s.spacing(), at: [][]float64{place}}
 	add := func(u []float64) {
@@ -520,7 +520,7 @@ func (p *paths) around(place []float64, axes []search.Axis, spread [][]float64) 
 	}
 	for k, axis := range axes {
 		if axis.Choice {
-			for _, v := range across(axis) {
+			for _, v := range axisValues(axis) {
 				u := slices.Clone(place)
 				u[k] = v
 				add(u)
@@ -530,18 +530,18 @@ func (p *paths) around(place []float64, axes []search.Axis, spread [][]float64) 
 	return r
 }
 
-// moving is how many axes are not fixed.
-func moving(axes []search.Axis) int {
+// countFree is how many axes are not fixed.
+func countFree(axes []search.Axis) int {
 	return lists.Count(axes, func(axis search.Axis) bool { return !axis.Fixed })
 }
 
-// span are the axes, of which those are fixed that the nth region, around the place of a draw, does
+// spannedAxes are the axes, of which those are fixed that the nth region, around the place of a draw, does
 // not span. Of many numbers it spans those along which some function changes most, by
 //
 //	E (f(x) − f(x′))² = k(x, x) + k(x′, x′) − 2 k(x, x′),   x′ being x moved by the space's spacing,
 //
 // as a share of k(x, x) + k(x′, x′), and of those that are level other ones than the next region.
-func (p *paths) span(place []float64, draw, n int) []search.Axis {
+func (p *paths) spannedAxes(place []float64, draw, n int) []search.Axis {
 	s, axes := p.state, p.state.cfg.Space.axes()
 	numbers := lists.Where(len(axes), func(k int) bool { return !axes[k].Fixed && !axes[k].Choice })
 	if len(numbers) <= mostSpanned {
@@ -554,10 +554,10 @@ func (p *paths) span(place []float64, draw, n int) []search.Axis {
 			u[k] = max(place[k]-s.spacing(), 0)
 		}
 		moved := s.cfg.Space.features(u)
-		for m := range p.of {
-			function := p.of[m].set(draw).data.Kernel()
+		for m := range p.perMetric {
+			function := p.perMetric[m].set(draw).data.Kernel()
 			if prior := function.Diagonal(x) + function.Diagonal(moved); prior > 0 {
-				changes[k] = max(changes[k], math.Round(levelled*(1-2*function.At(x, moved)/prior)))
+				changes[k] = max(changes[k], math.Round(changeResolution*(1-2*function.At(x, moved)/prior)))
 			}
 		}
 	}
@@ -570,27 +570,27 @@ func (p *paths) span(place []float64, draw, n int) []search.Axis {
 	return axes
 }
 
-// explore follows the draws to the region's points.
-func (r *region) explore(ctx context.Context) (err error) {
-	if r.values, err = r.paths.follow(ctx, r.draws, r.at); err != nil {
+// evaluate follows the draws to the region's points.
+func (r *region) evaluate(ctx context.Context) (err error) {
+	if r.values, err = r.paths.valuesAt(ctx, r.draws, r.at); err != nil {
 		return err
 	}
-	for m := range r.paths.of {
-		near := nearby{path: &r.paths.of[m]}
+	for m := range r.paths.perMetric {
+		near := interpolant{path: &r.paths.perMetric[m]}
 		near.function, near.inputs = near.set(r.draws[0]).data.Kernel(), r.paths.state.points(near.kernel, asPlaces(r.at)).Inputs
 		covariance := factor.Triangle(0, len(r.at))
 		for n, row := range covariance {
 			near.function.Row(row, near.inputs.Row(n), near.inputs.Prefix(n+1))
 		}
-		near.root, err = raisedRoot(covariance)
+		near.root, err = jitteredCholesky(covariance)
 		if errors.Is(err, factor.ErrNotPositiveDefinite) { // what the prior is sure of has nothing to climb
-			r.near = nil
+			r.interpolants = nil
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		r.near = append(r.near, near)
+		r.interpolants = append(r.interpolants, near)
 	}
 	return nil
 }
@@ -598,7 +598,7 @@ func (r *region) explore(ctx context.Context) (err error) {
 // climb leads one of the draws, by its number in the region, from the highest point up hill.
 func (r *region) climb(ctx context.Context, d int, top climber) (climber, error) {
 	p, i := r.paths, r.draws[d]
-	scores, err := p.judge(ctx, i, r.at, r.values[d])
+	scores, err := p.scorePoints(ctx, i, r.at, r.values[d])
 	if err != nil {
 		return top, err
 	}
@@ -607,27 +607,27 @@ func (r *region) climb(ctx context.Context, d int, top climber) (climber, error)
 			top = climber{r.at[n], is}
 		}
 	}
-	if !top.score.Allowed || r.near == nil {
+	if !top.score.Allowed || r.interpolants == nil {
 		return top, nil
 	}
-	s, guess := p.state, r.guess(d)
+	s, guess := p.state, r.interpolate(d)
 	problem := search.Problem{Axes: r.axes, Settle: r.settle, Score: func(points [][]float64) ([]search.Score, error) {
-		return p.judge(ctx, i, points, guess(points))
+		return p.scorePoints(ctx, i, points, guess(points))
 	}}
-	end, _, err := problem.Polish(top.u, top.score, r.step/2, r.step/64, regionPolls*moving(r.axes), s.cfg.Seed)
+	end, _, err := problem.Polish(top.u, top.score, r.step/2, r.step/64, regionPolls*countFree(r.axes), s.cfg.Seed)
 	if err != nil || slices.Equal(end, top.u) {
 		return top, err
 	}
-	for _, part := range backwards {
+	for _, part := range backtracking {
 		u, ok := s.cfg.Space.settle(between(top.u, end, part))
 		if !ok {
 			continue
 		}
-		values, err := p.follow(ctx, r.draws[d:d+1], [][]float64{u})
+		values, err := p.valuesAt(ctx, r.draws[d:d+1], [][]float64{u})
 		if err != nil {
 			return top, err
 		}
-		is, err := p.judge(ctx, i, [][]float64{u}, values[0])
+		is, err := p.scorePoints(ctx, i, [][]float64{u}, values[0])
 		if err != nil {
 			return top, err
 		}
@@ -649,11 +649,11 @@ func (r *region) settle(u []float64) bool {
 	return settle == nil || settle(u)
 }
 
-// guess gives the values that one of the draws, by its number in the region, is taken to have at
+// interpolate gives the values that one of the draws, by its number in the region, is taken to have at
 // points, per point and target.
-func (r *region) guess(d int) func(points [][]float64) [][]float64 {
-	weights := make([][][]float64, len(r.near)) // per metric and target
-	for m, near := range r.near {
+func (r *region) interpolate(d int) func(points [][]float64) [][]float64 {
+	weights := make([][][]float64, len(r.interpolants)) // per metric and target
+	for m, near := range r.interpolants {
 		weights[m] = factor.Matrix(len(near.targets), len(r.at))
 		for t, k := range near.targets {
 			w := weights[m][t]
@@ -669,8 +669,8 @@ func (r *region) guess(d int) func(points [][]float64) [][]float64 {
 		values := r.paths.givenValues(points)
 		for n, u := range points {
 			x := r.paths.state.cfg.Space.features(u)
-			for m, near := range r.near {
-				if m == 0 || near.function != r.near[m-1].function {
+			for m, near := range r.interpolants {
+				if m == 0 || near.function != r.interpolants[m-1].function {
 					near.function.Row(row, x, near.inputs)
 				}
 				for t, k := range near.targets {

@@ -213,7 +213,7 @@ func pathsAreThePosterior(t *testing.T, change func(*Config)) {
 	cfg, h := hill(t, change)
 	h.Rounds = h.Rounds[:12]
 	state := mustReplay(t, cfg, h)
-	at := sure(state.contendersForBest(background, Known{}, nil, 1))
+	at := sure(state.likelyMaximisers(background, Known{}, nil, 1))
 	p := sure(state.drawPaths(background, at, Known{}, nil))
 	some := append(at[:20:20], asPlaces(candidates(20, 2))...)
 	estimates := sure(state.shown.estimate(background, some, nil))
@@ -221,7 +221,7 @@ func pathsAreThePosterior(t *testing.T, change func(*Config)) {
 	for _, place := range some {
 		points = append(points, place.U)
 	}
-	follows := sure(p.follow(background, lists.Below(draws), points))
+	follows := sure(p.valuesAt(background, lists.Below(draws), points))
 	for n, place := range some {
 		var drawn [2][]float64
 		for i := range draws {
@@ -246,9 +246,9 @@ func TestClimbingADrawNeverLowersIt(t *testing.T) {
 	t.Parallel()
 	cfg, h := hill(t, nil)
 	state := mustReplay(t, cfg, h)
-	at := sure(state.contendersForBest(background, Known{}, nil, 1))
+	at := sure(state.likelyMaximisers(background, Known{}, nil, 1))
 	p := sure(state.drawPaths(background, at, Known{}, nil))
-	best, raised := sure(p.bests(background)), 0
+	best, raised := sure(p.maxima(background)), 0
 	for i, value := range best {
 		before := p.top(i).score.Value
 		if value < before {
@@ -269,17 +269,17 @@ func TestDrawsAreClimbedByTheirRegions(t *testing.T) {
 	t.Parallel()
 	cfg, h := hill(t, nil)
 	state := mustReplay(t, cfg, h)
-	p := sure(state.drawPaths(background, sure(state.contendersForBest(background, Known{}, nil, 1)), Known{}, nil))
-	best := sure(p.bests(background))
+	p := sure(state.drawPaths(background, sure(state.likelyMaximisers(background, Known{}, nil, 1)), Known{}, nil))
+	best := sure(p.maxima(background))
 	gained, left := 0.0, 0.0
 	for i := range best {
 		top := p.top(i)
 		problem := search.Problem{Axes: cfg.Space.axes(), Score: func(points [][]float64) ([]search.Score, error) {
-			values, err := p.follow(background, []int{i}, points)
+			values, err := p.valuesAt(background, []int{i}, points)
 			if err != nil {
 				return nil, err
 			}
-			return p.judge(background, i, points, values[0])
+			return p.scorePoints(background, i, points, values[0])
 		}}
 		_, most, err := problem.Polish(top.u, top.score, state.spacing()/2, 1e-5, 500, 1)
 		if err != nil {
@@ -299,9 +299,9 @@ func TestBoundsLeaveOutNothingThatPromises(t *testing.T) {
 	t.Parallel()
 	cfg := plain(t, 2, 1, nil, `{}`)
 	s := mustReplay(t, cfg, played(cfg, pruneFrom, 1)).shown
-	at := s.amidSpread(nil)
-	c := s.contest(Known{}, nil)
-	all := s.promises(sure(s.estimate(background, at, nil)), slices.Repeat([]float64{1}, len(at)), optimism)
+	at := s.withSpreadPoints(nil)
+	c := s.newPreselection(Known{}, nil)
+	all := s.scoresAt(sure(s.estimate(background, at, nil)), slices.Repeat([]float64{1}, len(at)), optimism)
 	want := descending(all)[:promisingPlaces]
 	slices.Sort(want)
 	var got []Place
@@ -319,8 +319,8 @@ func TestHopelessPlacesAreLeftOut(t *testing.T) {
 	t.Parallel()
 	cfg := plain(t, 2, 1, nil, `{}`)
 	s := mustReplay(t, cfg, played(cfg, pruneFrom, 1)).shown
-	few := sure(s.contendersForBest(background, Known{}, nil, 1))
-	all := slices.Concat(few, s.amidSpread(nil)[:100], asPlaces(s.pointsPlayed()))
+	few := sure(s.likelyMaximisers(background, Known{}, nil, 1))
+	all := slices.Concat(few, s.withSpreadPoints(nil)[:100], asPlaces(s.pointsPlayed()))
 	p, beyond := sure(s.drawPaths(background, all, Known{}, nil)), 0
 	for i := range draws {
 		if top := p.top(i); !slices.ContainsFunc(few, func(place Place) bool { return slices.Equal(place.U, top.u) }) {
@@ -538,7 +538,7 @@ func TestWhatHasNoRootEnds(t *testing.T) {
 	X.Append([]float64{math.NaN()})
 	X.Append([]float64{0.5})
 	d := gp.NewData(k, 1)
-	if _, err := raisedRoot(sure(d.Covariance(background, X))); !errors.Is(err, factor.ErrNotPositiveDefinite) {
+	if _, err := jitteredCholesky(sure(d.Covariance(background, X))); !errors.Is(err, factor.ErrNotPositiveDefinite) {
 		t.Errorf("a covariance that is no number has a root: %v", err)
 	}
 }
@@ -554,7 +554,7 @@ func TestRegionsOfManyChoicesAreNotHeldAllAtOnce(t *testing.T) {
 		}
 	}, `{}`)
 	s := mustReplay(t, cfg, played(cfg, 12, 1))
-	places := s.amidSpread(nil)
+	places := s.withSpreadPoints(nil)
 	places = places[:min(len(places), 40)]
 	p := sure(s.shown.drawPaths(background, places, Known{}, nil))
 	tops := make([]climber, draws)
@@ -600,7 +600,7 @@ func TestRegionsSpanWhatChangesMost(t *testing.T) {
 		c.Metrics[0].Kernel.Lengthscales[5], c.Metrics[1].Kernel.Lengthscales[11] = 0.4, 0.4
 	}, `{}`)
 	s := mustReplay(t, cfg, played(cfg, 30, 1))
-	p := sure(s.shown.drawPaths(background, s.amidSpread(nil)[:60], Known{}, nil))
+	p := sure(s.shown.drawPaths(background, s.withSpreadPoints(nil)[:60], Known{}, nil))
 	tops := make([]climber, draws)
 	for i := range tops {
 		tops[i] = p.top(i)
@@ -619,7 +619,7 @@ func TestRegionsSpanWhatChangesMost(t *testing.T) {
 		for k := range moved {
 			moves[k]++
 		}
-		if len(moved) != mostSpanned+1 || moving(r.axes) != len(moved) || len(r.at) > 1+regionPoints*(mostSpanned+1)+3 {
+		if len(moved) != mostSpanned+1 || countFree(r.axes) != len(moved) || len(r.at) > 1+regionPoints*(mostSpanned+1)+3 {
 			t.Errorf("a region of %d points spans %v", len(r.at), moved)
 		}
 	}
@@ -668,7 +668,7 @@ func TestAShareOfALargeOffset(t *testing.T) {
 		of := FittedMetric{Set: true, Centre: offset, Scale: 1, Count: 25}
 		h.Fits = []Fit{{From: 26, Metrics: []FittedMetric{of, {Set: true, Scale: 1, Count: 25}}}}
 		level := sure(mustReplay(t, cfg, leveled(h, offset)).shown.Recommendation(background))
-		if size, _, err := mustReplay(t, cfg, leveled(h, offset)).shown.unit(background, max(level, 1), []float64{0.01}); err != nil || !(size > 0) {
+		if size, _, err := mustReplay(t, cfg, leveled(h, offset)).shown.shareUnit(background, max(level, 1), []float64{0.01}); err != nil || !(size > 0) {
 			t.Errorf("at %g, with all readings equal, it is a share of %g, %v", offset, size, err)
 		}
 		if gain := gained(t, mustReplay(t, cfg, h), 0.01); gain.OfRange != ofRange || ofRange && gain.ChanceLeft[0].Of > 10 {
@@ -686,7 +686,7 @@ func TestASlipIsNoMeasure(t *testing.T) {
 	h.Fits = []Fit{{From: 26, Metrics: []FittedMetric{of, of}}}
 	measures := func() (float64, []float64) {
 		state := mustReplay(t, cfg, h)
-		size, _, err := state.shown.unit(background, 13, []float64{0.01})
+		size, _, err := state.shown.shareUnit(background, 13, []float64{0.01})
 		return sure(size, err), state.pricedThresholds(0)
 	}
 	size, thresholds := measures()
@@ -724,7 +724,7 @@ func TestDrawnHyperparametersKnowNoInflation(t *testing.T) {
 		h.Fits = []Fit{{From: 31, Metrics: []FittedMetric{of, of}}}
 		state := mustReplay(t, cfg, h)
 		src := &state.shown.sources[state.shown.sourceOf[1]]
-		for _, m := range sure(state.modelsAround(1, src, sure(src.Rows(t.Context())))) {
+		for _, m := range sure(state.sampledModels(1, src, sure(src.Rows(t.Context())))) {
 			drawn[i] = append(drawn[i], m.kernel.Lengthscales[0], m.kernel.Variance/inflation, m.lambda/inflation)
 		}
 	}

@@ -14,21 +14,21 @@ import (
 
 // task is what an algorithm is given: a configuration, and what happened.
 type task struct {
-	cfg      *Config
-	history  *History
-	policy   policy.Policy
-	traits   policy.Traits // of the policy
-	settings policy.Settings
-	targets  []target
-	arms     *arms
-	spread   func() [][]float64 // worked out once
-	room     int64              // bytes that the model may take
+	cfg          *Config
+	history      *History
+	policy       policy.Policy
+	traits       policy.Traits // of the policy
+	settings     policy.Settings
+	targets      []target
+	arms         *placeList
+	spreadPoints func() [][]float64 // worked out once
+	room         int64              // bytes that the model may take
 
-	varies sync.Once
-	vary   bool // see readingsVary
+	varyOnce sync.Once
+	vary     bool // see readingsVary
 
-	compared sync.Once
-	first    []int // see firstAt
+	firstOnce sync.Once
+	first     []int // see firstRoundAt
 }
 
 // target is one function that the algorithm reasons about: the reward (target 0), or a cost (target
@@ -123,7 +123,7 @@ func (s *task) function(k Kernel) (*kernel.Function, error) {
 	if k.Name == "covariance" {
 		return kernel.NewCovariance(k.Matrix, k.Variance)
 	}
-	f, err := kernel.New(k.Name, s.cfg.Space.spread(k.Lengthscales), k.Variance)
+	f, err := kernel.New(k.Name, s.cfg.Space.inputLengthscales(k.Lengthscales), k.Variance)
 	if err != nil {
 		return nil, err
 	}
@@ -149,8 +149,8 @@ func (s *task) kernelInput(k Kernel, at Place) []float64 {
 	return s.cfg.Space.features(at.U)
 }
 
-// everyArm tells whether the places are all candidates in their order.
-func (s *task) everyArm(at []Place) bool {
+// isEveryArm tells whether the places are all candidates in their order.
+func (s *task) isEveryArm(at []Place) bool {
 	return s.arms != nil && slices.EqualFunc(at, s.arms.places, func(a, b Place) bool { return a.Arm == b.Arm })
 }
 
@@ -203,11 +203,11 @@ func (s *task) pointsPlayed() [][]float64 {
 
 // allowedPlaces settles points and keeps the allowed ones, each once.
 func (s *task) allowedPlaces(points [][]float64) []Place {
-	return once(asPlaces(s.cfg.Space.settled(points)))
+	return unique(asPlaces(s.cfg.Space.settled(points)))
 }
 
-// once are the places without those that are listed before.
-func once(at []Place) []Place {
+// unique are the places without those that are listed before.
+func unique(at []Place) []Place {
 	listed := map[string]bool{}
 	return slices.DeleteFunc(at, func(p Place) bool {
 		name := string(lists.Bits(p.U))
@@ -222,14 +222,14 @@ func (s *task) screeningPlaces() []Place {
 	return s.placesOf(search.Halton(screenPoints, len(s.cfg.Space.Dims), s.cfg.Seed), s.pointsPlayed())
 }
 
-// spread are overhanging points that are allowed, the same in every round.
-func (cfg *Config) spread() [][]float64 {
+// spreadPoints are overhanging points that are allowed, the same in every round.
+func (cfg *Config) spreadPoints() [][]float64 {
 	return cfg.Space.allowed(cfg.overhanging(screenPoints, cfg.Seed), cfg.Seed)
 }
 
-// amidSpread are the points of the spread, and of some others those that are allowed.
-func (s *task) amidSpread(others [][]float64) []Place {
-	return asPlaces(slices.Concat(s.spread(), s.cfg.Space.settled(others)))
+// withSpreadPoints are the points of the spread, and of some others those that are allowed.
+func (s *task) withSpreadPoints(others [][]float64) []Place {
+	return asPlaces(slices.Concat(s.spreadPoints(), s.cfg.Space.settled(others)))
 }
 
 // features are the places' kernel inputs.
@@ -319,7 +319,7 @@ func (s *task) readBeyond(n int) bool {
 // would differ from the first: the noise of some metric is given, or came with a reading, or two
 // readings of the same settings differed.
 func (s *task) readingsVary() bool {
-	s.varies.Do(func() { s.vary = s.history.differ(s.cfg) })
+	s.varyOnce.Do(func() { s.vary = s.history.differ(s.cfg) })
 	return s.vary
 }
 
@@ -346,9 +346,9 @@ func (h *History) differ(cfg *Config) bool {
 	return false
 }
 
-// firstAt is the first round that was played where round t was.
-func (s *task) firstAt(t int) int {
-	s.compared.Do(func() {
+// firstRoundAt is the first round that was played where round t was.
+func (s *task) firstRoundAt(t int) int {
+	s.firstOnce.Do(func() {
 		played := make(map[string]int, len(s.history.Rounds))
 		for i, r := range s.history.Rounds {
 			at := string(lists.Bits(r.Point))
@@ -380,11 +380,11 @@ func (s *task) tried() func(Place) bool {
 
 // costsOf are the values of constraints that are known beforehand, at the points of some rounds.
 func (s *task) costsOf(rounds []int) func(j, i int) float64 {
-	return func(j, i int) float64 { return s.history.Rounds[rounds[i]-1].now()[j] }
+	return func(j, i int) float64 { return s.history.Rounds[rounds[i]-1].currentCosts()[j] }
 }
 
-// now are the given constraints' values at the round's point by the formulas in force.
-func (r *Round) now() []float64 {
+// currentCosts are the given constraints' values at the round's point by the formulas in force.
+func (r *Round) currentCosts() []float64 {
 	if r.Now != nil {
 		return r.Now
 	}
@@ -402,14 +402,16 @@ func (s *task) givenAt(t int) []float64 {
 	return out
 }
 
-// designed tells whether decision t, if it is the algorithm's, belongs to a first design of so many
+// inFirstDesign tells whether decision t, if it is the algorithm's, belongs to a first design of so many
 // rounds.
-func (s *task) designed(t, design int) bool { return t <= design || design > 0 && s.blind(t) }
+func (s *task) inFirstDesign(t, design int) bool {
+	return t <= design || design > 0 && s.nothingRead(t)
+}
 
-// blind tells that a policy which weighs what was read would have nothing to weigh at decision t:
+// nothingRead tells that a policy which weighs what was read would have nothing to weigh at decision t:
 // its first design goes on until the first reading, so that a plate of fifty asked for at once is
 // fifty places.
-func (s *task) blind(t int) bool { return s.traits.NeedsReadings && !s.readBetween(0, t) }
+func (s *task) nothingRead(t int) bool { return s.traits.NeedsReadings && !s.readBetween(0, t) }
 
 // chosenBefore are the rounds before decision t that the algorithm chose by its model. What another one
 // chose before it counts as if this one had: a configuration stands as if it had always been there.
@@ -417,16 +419,16 @@ func (s *task) chosenBefore(t int) []int {
 	var chosen []int
 	design := s.settings.InitialDesign()
 	for n := 1; n < t; n++ {
-		if s.history.Rounds[n-1].Suggested && !s.designed(n, design) {
+		if s.history.Rounds[n-1].Suggested && !s.inFirstDesign(n, design) {
 			chosen = append(chosen, n)
 		}
 	}
 	return chosen
 }
 
-// beyond tells whether a reading of round n that decision t sees is beyond one of the limits, and
+// brokeLimit tells whether a reading of round n that decision t sees is beyond one of the limits, and
 // whether that is known of the round. Readings of excluded rounds count: they happened.
-func (s *task) beyond(n, t int, costs []int) (broken, known bool) {
+func (s *task) brokeLimit(n, t int, costs []int) (broken, known bool) {
 	known = true
 	for _, j := range costs {
 		c := s.cfg.Costs[j]
@@ -497,7 +499,7 @@ func (s *task) allowancesAt(t int) []allowance {
 	for i := range list {
 		a, told, over := &list[i], 0, 0
 		for _, n := range chosen {
-			broken, known := s.beyond(n, t, a.costs)
+			broken, known := s.brokeLimit(n, t, a.costs)
 			if known {
 				told++
 			}
@@ -524,18 +526,18 @@ func (s *task) risksAsked() []allowance {
 	return list
 }
 
-// anyOf is the chance that one of some costs is broken, of which each is with that chance.
-func (c *Config) anyOf(breaks []float64, costs []int) float64 {
+// chanceAny is the chance that one of some costs is broken, of which each is with that chance.
+func (c *Config) chanceAny(breaks []float64, costs []int) float64 {
 	switch {
 	case len(breaks) == 0:
 		return 0
 	case len(costs) == 1:
 		return breaks[costs[0]]
 	}
-	return 1 - c.jointly(costs, func(j int) float64 { return 1 - breaks[j] }, func(j int) float64 { return breaks[j] })
+	return 1 - c.chanceAll(costs, func(j int) float64 { return 1 - breaks[j] }, func(j int) float64 { return breaks[j] })
 }
 
-// jointly is the chance that all of some learned costs are kept, each being kept and broken with
+// chanceAll is the chance that all of some learned costs are kept, each being kept and broken with
 // those chances. Metrics count as independent of one another. Limits on one metric are on one
 // number: a value that breaks one breaks all that are tighter on its side, and none on the other,
 //
@@ -543,7 +545,7 @@ func (c *Config) anyOf(breaks []float64, costs []int) float64 {
 //
 // Where outputs are raw each limit's prior mean is its own threshold, so that its chance is of a
 // number that differs from the others' by as much of that as the readings have not settled.
-func (c *Config) jointly(costs []int, keeps, breaks func(j int) float64) float64 {
+func (c *Config) chanceAll(costs []int, keeps, breaks func(j int) float64) float64 {
 	chance := 1.0
 	for n, j := range costs {
 		first := c.Costs[j]

@@ -88,9 +88,9 @@ func (s *State) fitMetric(ctx context.Context, metric int) (FittedMetric, error)
 	rounds := s.history.undoubted(metric, s.told(metric))
 	f := FittedMetric{Set: true, Scale: 1, Count: len(rounds)}
 	if s.cfg.Standardize {
-		f.Centre, f.Scale = s.standard(metric, rounds)
+		f.Centre, f.Scale = s.centreAndScale(metric, rounds)
 	}
-	toLimit := s.cfg.toLimit(metric, f.Centre)
+	toLimit := s.cfg.distanceToLimit(metric, f.Centre)
 	f.Scale = max(f.Scale, toLimit)
 	if !s.fittable(metric) {
 		return f, nil
@@ -100,7 +100,7 @@ func (s *State) fitMetric(ctx context.Context, metric int) (FittedMetric, error)
 		return f, err
 	}
 	if s.cfg.Metrics[metric].Warp && !noisy && toLimit == 0 {
-		f.Warp = warp.Fit(s.standardised(metric, rounds, f), s.zero(metric, rounds, f))
+		f.Warp = warp.Fit(s.standardised(metric, rounds, f), s.logOrigin(metric, rounds, f))
 	}
 	result, err := fit.MAP(ctx, s.next.fitProblem(metric, rounds, f))
 	if err == nil && f.Warp.Scale > 0 && s.cfg.Metrics[metric].Kernel.Name == kernel.Anova && len(rounds) <= fit.MostPoints {
@@ -110,7 +110,7 @@ func (s *State) fitMetric(ctx context.Context, metric int) (FittedMetric, error)
 	if err != nil {
 		return f, err
 	}
-	f.Freedom = freedom
+	f.Freedom = bandFreedom
 	f.Inflation, err = s.inflation(ctx, metric)
 	if f.Settings != nil {
 		f.Inflation = max(f.Inflation, 1) // replicates know the noise better than readings of settings that came out quiet
@@ -125,11 +125,11 @@ func (s *State) fitMetric(ctx context.Context, metric int) (FittedMetric, error)
 	return f, err
 }
 
-// toLimit is how far the limits of a metric lie from the centre of its readings at most, for an
+// distanceToLimit is how far the limits of a metric lie from the centre of its readings at most, for an
 // algorithm that goes on from safe settings; 0 for others, and where outputs are raw. The prior has
 // to reach as far with one standard deviation: by the readings of a few safe settings, which hardly
 // differ, all other settings would be safe too.
-func (cfg *Config) toLimit(metric int, centre float64) (distance float64) {
+func (cfg *Config) distanceToLimit(metric int, centre float64) (distance float64) {
 	for _, c := range cfg.Costs {
 		if c.Metric == metric && len(cfg.SafeSeeds) > 0 && cfg.Standardize {
 			distance = max(distance, math.Abs(c.Threshold-centre))
@@ -142,16 +142,16 @@ func (cfg *Config) toLimit(metric int, centre float64) (distance float64) {
 // are equal, as what was computed in two ways.
 const lastBit = 0x1p-52
 
-// standard is the mean and the standard deviation (÷n) of the readings; the latter 1 if they are
+// centreAndScale is the mean and the standard deviation (÷n) of the readings; the latter 1 if they are
 // all equal.
-func (s *task) standard(metric int, rounds []int) (centre, scale float64) {
+func (s *task) centreAndScale(metric int, rounds []int) (centre, scale float64) {
 	values := s.history.values(metric, rounds)
-	centre, scale = spreadOf(values)
+	centre, scale = meanSD(values)
 	// Of readings that are close for their size the rounding of the mean, some 1e-16 of it for each, is a
 	// part of the deviation; their differences from one of them are exact.
 	if scale <= 1e-10*math.Abs(centre) {
 		first := values[0]
-		centre, scale = spreadOf(lists.Map(values, func(v float64) float64 { return v - first }))
+		centre, scale = meanSD(lists.Map(values, func(v float64) float64 { return v - first }))
 		centre += first
 	}
 	if scale <= lastBit*math.Abs(centre) {
@@ -163,7 +163,7 @@ func (s *task) standard(metric int, rounds []int) (centre, scale float64) {
 // toldNoise is the mean λ of the readings of these rounds where each came with its standard
 // deviation, else 0: no reading is left then to fit the noise of the next one from.
 func (s *task) toldNoise(metric int, rounds []int, f FittedMetric) float64 {
-	m := metricModel{centre: f.Centre, scale: f.Scale, warp: f.warp(), told: f.told(), count: f.Count}
+	m := metricModel{centre: f.Centre, scale: f.Scale, warp: f.warp(), toldFactor: f.toldFactor(), count: f.Count}
 	sum := 0.0
 	for _, n := range rounds {
 		reading := s.history.Rounds[n-1].Readings[metric]
@@ -180,14 +180,14 @@ func (v *view) fitProblem(metric int, rounds []int, f FittedMetric) fit.Problem 
 	now := v.next.regime.models[metric]
 	k := v.targetOf(metric)
 	a := v.cfg.transform(v.targets[k], metricModel{centre: f.Centre, scale: f.Scale, warp: f.warp()})
-	p := fit.Problem{Kernel: m.Kernel.Name, Dims: v.cfg.Space.owners(), Categories: v.cfg.Space.categories(), Variance: m.Kernel.Variance,
+	p := fit.Problem{Kernel: m.Kernel.Name, Dims: v.cfg.Space.inputParameters(), Categories: v.cfg.Space.categories(), Variance: m.Kernel.Variance,
 		FreeLengthscales: m.FreeLengthscales, FreeNoise: m.FreeNoise, FreeVariance: m.FreeVariance,
 		Start: fit.Hyperparameters{Lengthscales: now.kernel.Lengthscales, Lambda: m.lambdaAt(f.Scale), Interaction: now.kernel.Interaction}}
 	if now.fitted && m.FreeNoise {
 		p.Start.Lambda = now.lambda / now.inflation
 	}
 	if now.fitted {
-		p.Start.Told = now.told
+		p.Start.Told = now.toldFactor
 	}
 	if now.fitted && m.FreeVariance {
 		p.Start.Variance = now.kernel.Variance / now.inflation
@@ -196,7 +196,7 @@ func (v *view) fitProblem(metric int, rounds []int, f FittedMetric) fit.Problem 
 	if f.Settings != nil {
 		p.FreeNoise, p.Start.Lambda = false, f.Lambda
 	}
-	known := v.noiseKnown(f, 1)
+	known := v.makeNoise(f, 1)
 	for _, n := range rounds {
 		r := v.history.Rounds[n-1]
 		reading := r.Readings[metric]
@@ -205,7 +205,7 @@ func (v *view) fitProblem(metric int, rounds []int, f FittedMetric) fit.Problem 
 		sd := reading.SD / f.Scale * a.warp.Slope((reading.Value-f.Centre)/f.Scale)
 		p.Known = append(p.Known, sd == 0)
 		if sd == 0 {
-			sd = math.Sqrt(known.of(n, v.placeOf(n), 0))
+			sd = math.Sqrt(known.ofReading(n, v.placeOf(n), 0))
 		}
 		p.NoiseSD = append(p.NoiseSD, sd)
 	}
@@ -267,12 +267,12 @@ func (s *task) replicated(metric int, rounds []int, f FittedMetric) (y []float64
 	return y, settings
 }
 
-// freedom is the degrees of freedom ν of the distribution that a fitted model's predictions are
+// bandFreedom is the degrees of freedom ν of the distribution that a fitted model's predictions are
 // taken from: hyperparameters are estimated, and what a table holds is rarely a Gaussian process.
 // Bands of 50, 80 and 95 % held 51.3, 81.9 and 95.3 % of new settings of twelve tables; with ν = 4
 // 52.3, 83.2 and 96.3 %. With a thirteenth table, of one parameter and without noise, 54.3, 83.2
 // and 95.6 %.
-const freedom = 5
+const bandFreedom = 5
 
 // inflation is the scale c of the Student-t distribution with 3 degrees of freedom that the study's
 // own one-step-ahead residuals z come from, as they would have been without inflation, but for those
@@ -290,17 +290,17 @@ func (s *account) inflation(ctx context.Context, metric int) (float64, error) {
 	}
 	var squares []float64
 	for i, t := range trace {
-		r, m := &s.history.Rounds[i], s.regimeAt(i + 1).said[metric]
-		if reading := r.Readings[metric]; !m.fitted || r.Excluded || !reading.Told || reading.InDoubt || t.bare == nil {
+		r, m := &s.history.Rounds[i], s.regimeAt(i + 1).shownModels[metric]
+		if reading := r.Readings[metric]; !m.fitted || r.Excluded || !reading.Told || reading.InDoubt || t.uninflated == nil {
 			continue
 		}
-		squares = append(squares, t.bare[metric])
+		squares = append(squares, t.uninflated[metric])
 	}
-	return scaleOf(squares), nil
+	return inflationOf(squares), nil
 }
 
-// scaleOf is the fixed point that inflation describes, for squared residuals.
-func scaleOf(squares []float64) float64 {
+// inflationOf is the fixed point that inflation describes, for squared residuals.
+func inflationOf(squares []float64) float64 {
 	const before, most = 5, 9
 	c := 1.0
 	for range 30 {
@@ -313,15 +313,15 @@ func scaleOf(squares []float64) float64 {
 	return c
 }
 
-// straight is the largest told deviation, as a part of its reading, over which a logarithm is a
+// maxRelativeSD is the largest told deviation, as a part of its reading, over which a logarithm is a
 // straight line, to 5 %: beyond it the noise told of a reading says little of the noise of its logarithm.
-const straight = 0.1
+const maxRelativeSD = 0.1
 
-// zero is the value 0 as f centres and scales it, from which logarithms are taken; −∞ where the noise
+// logOrigin is the value 0 as f centres and scales it, from which logarithms are taken; −∞ where the noise
 // told of a reading forbids it.
-func (s *task) zero(metric int, rounds []int, f FittedMetric) float64 {
+func (s *task) logOrigin(metric int, rounds []int, f FittedMetric) float64 {
 	for _, n := range rounds {
-		if r := s.history.Rounds[n-1].Readings[metric]; r.SD > straight*r.Value {
+		if r := s.history.Rounds[n-1].Readings[metric]; r.SD > maxRelativeSD*r.Value {
 			return math.Inf(-1)
 		}
 	}
@@ -343,7 +343,7 @@ const mostTurns = 4
 // none; from the better of both it goes on to the warp that explains the readings best as the
 // hyperparameters stand, and to the hyperparameters from there, in turn.
 func (v *view) warpWithFit(ctx context.Context, metric int, rounds []int, f FittedMetric, found fit.Result) (warp.Warp, fit.Result, error) {
-	candidates := warp.Candidates(v.standardised(metric, rounds, f), v.zero(metric, rounds, f))
+	candidates := warp.Candidates(v.standardised(metric, rounds, f), v.logOrigin(metric, rounds, f))
 	if candidates == nil {
 		return f.Warp, found, nil
 	}

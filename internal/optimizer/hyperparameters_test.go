@@ -164,8 +164,8 @@ func TestUndecided(t *testing.T) {
 	e := sure(state.inSample(background))[1]
 	after := func(round, n int) float64 { // so many readings equal to the mean do tell, and one less does not
 		m := state.shown.regime.models[1]
-		variance := 1 / (1/(e.SD[round-1]*e.SD[round-1]) + float64(n)/m.noise.at(state.placeOf(round), m.lambda))
-		return below(e.Mean[round-1], math.Sqrt(variance), m.freedom)
+		variance := 1 / (1/(e.SD[round-1]*e.SD[round-1]) + float64(n)/m.noise.atPlace(state.placeOf(round), m.lambda))
+		return chanceBelow(e.Mean[round-1], math.Sqrt(variance), m.freedom)
 	}
 	if after(open.Round, open.Readings) < safeEnough || after(open.Round, open.Readings-1) >= safeEnough {
 		t.Errorf("after %d more readings the chance is %g, after one less %g", open.Readings, after(open.Round, open.Readings), after(open.Round, open.Readings-1))
@@ -209,15 +209,15 @@ func TestADoubtfulIncumbentIsReadAgain(t *testing.T) {
 	cfg, h := lathe(t, 60)
 	state, _ := fitted(t, cfg, h)
 	c := deciding(state).incumbent
-	if c == nil || c.place.Arm == 3 || !(c.again > 0) {
+	if c == nil || c.place.Arm == 3 || !(c.repeatValue > 0) {
 		t.Fatalf("the incumbent is %+v, want a setting that may be within its limit and is worth another look", c)
 	}
 	for i := range h.Rounds {
 		h.Rounds[i].Readings[1].Value = -3 + 0.01*h.Rounds[i].Readings[1].Value
 	}
 	state, _ = fitted(t, cfg, h)
-	if certain := deciding(state).incumbent; certain.place.Arm != 5 || !(certain.again < c.again/10) {
-		t.Errorf("where all are within their limit the incumbent is setting %d, and another look worth %g after %g", certain.place.Arm+1, certain.again, c.again)
+	if certain := deciding(state).incumbent; certain.place.Arm != 5 || !(certain.repeatValue < c.repeatValue/10) {
+		t.Errorf("where all are within their limit the incumbent is setting %d, and another look worth %g after %g", certain.place.Arm+1, certain.repeatValue, c.repeatValue)
 	}
 }
 
@@ -237,7 +237,7 @@ func TestWhatWaitsAgainCountsAsRead(t *testing.T) {
 			best := deciding(mustReplay(t, cfg, h)).incumbent.place
 			h.Rounds = append(h.Rounds, Round{Point: best.U, Arm: best.Arm, Suggested: true, Readings: make([]Reading, 2)})
 			if c := deciding(mustReplay(t, cfg, h)).incumbent; samePlace(c.place, best) {
-				again[i] = c.again
+				again[i] = c.repeatValue
 				compared++
 			}
 		}
@@ -353,7 +353,7 @@ func TestAReadingInDoubtHasLittleSay(t *testing.T) {
 		state, whole := fitted(t, cfg, h)
 		beliefs := sure(state.Posterior(t.Context(), []Place{state.placeOf(slipped)}))
 		src := &state.shown.sources[state.shown.sourceOf[0]]
-		around := sure(state.modelsAround(0, src, sure(src.Rows(t.Context()))))
+		around := sure(state.sampledModels(0, src, sure(src.Rows(t.Context()))))
 		return state, whole.Fits[0].Metrics[0], around, beliefs[0].Mean[0]
 	}
 	_, without, others, believed := told(Reading{})
@@ -571,7 +571,7 @@ func TestReadingsHaveTheirOwnScale(t *testing.T) {
 			h.Rounds[n].Readings[0].Value = test.at + test.apart*float64(n%2)
 		}
 		state := mustReplay(t, cfg, h)
-		centre, scale := state.standard(0, state.told(0))
+		centre, scale := state.centreAndScale(0, state.told(0))
 		if math.Abs(scale/test.scale-1) > 0.1 || math.Abs(centre-test.at-test.apart/2) > 0.3*test.apart+lastBit*math.Abs(test.at) {
 			t.Errorf("%g apart around %g: centre %g + %g, scale %g", test.apart, test.at, test.at, centre-test.at, scale)
 		}

@@ -17,19 +17,19 @@ import (
 // incumbent is the played point x* that a decision compares the others with: the one that would be
 // recommended.
 type incumbent struct {
-	place  Place
-	round  int                    // the first that played it
-	beside []*posterior.Reference // per source
-	mean   []float64              // per target, shifts included
-	sd     []float64
-	least  float64 // the least mean reward of a point played
-	again  float64 // see policy.Rival
+	place       Place
+	round       int                    // the first that played it
+	references  []*posterior.Reference // per source
+	mean        []float64              // per target, shifts included
+	sd          []float64
+	least       float64 // the least mean reward of a point played
+	repeatValue float64 // see policy.Rival
 }
 
-// comparing is the view with what its decision compares places with, which is not found before one
+// withIncumbent is the view with what its decision compares places with, which is not found before one
 // is to be made.
-func (v *view) comparing(ctx context.Context) (*view, error) {
-	return v.whole.Get(ctx, func(ctx context.Context) (*view, error) {
+func (v *view) withIncumbent(ctx context.Context) (*view, error) {
+	return v.resolved.Get(ctx, func(ctx context.Context) (*view, error) {
 		whole := *v
 		if v.traits.Incumbent == nil {
 			return &whole, nil
@@ -43,38 +43,38 @@ func (v *view) comparing(ctx context.Context) (*view, error) {
 // promises most would be asked for again and again in a batch, since its mean stays above that of
 // all that was read.
 func (v *view) findIncumbent(ctx context.Context) error {
-	places, rounds := v.contenders()
+	places, rounds := v.eligible()
 	if len(places) == 0 {
 		return nil
 	}
-	estimates := v.before.estimates
+	estimates := v.priorMeans.estimates
 	var err error
-	if !slices.Equal(v.before.rounds, rounds) {
+	if !slices.Equal(v.priorMeans.rounds, rounds) {
 		if estimates, err = v.meansOf(ctx, rounds); err != nil {
 			return err
 		}
 	}
-	v.contended = contended{rounds, estimates}
-	best, there, err := v.pick(ctx, places, rounds, estimates)
+	v.eligibleMeans = knownMeans{rounds, estimates}
+	best, there, err := v.chooseIncumbent(ctx, places, rounds, estimates)
 	if err != nil {
 		return err
 	}
 	if best >= 0 {
-		v.around = &places[best]
+		v.searchCentre = &places[best]
 	}
 	read := len(places)
-	if waiting, under := v.underWay(); len(waiting) > 0 {
+	if waiting, under := v.pendingPlaces(); len(waiting) > 0 {
 		expected, err := v.meansAt(ctx, waiting, v.costsOf(under))
 		if err != nil {
 			return err
 		}
-		places, rounds, estimates = append(places, waiting...), append(rounds, under...), joined(estimates, expected)
+		places, rounds, estimates = append(places, waiting...), append(rounds, under...), concatMeans(estimates, expected)
 		for i, p := range waiting { // what was read and waits again is one place, and counts as read
 			if first := slices.IndexFunc(places[:read], func(r Place) bool { return samePlace(p, r) }); first >= 0 {
-				v.repeat(estimates, read+i, first)
+				v.copyEstimate(estimates, read+i, first)
 			}
 		}
-		if best, there, err = v.pick(ctx, places, rounds, estimates); err != nil {
+		if best, there, err = v.chooseIncumbent(ctx, places, rounds, estimates); err != nil {
 			return err
 		}
 	}
@@ -85,7 +85,7 @@ func (v *view) findIncumbent(ctx context.Context) error {
 	if err := v.describeIncumbent(there); err != nil || best >= read { // what waits is not asked for again
 		return err
 	}
-	return v.worthAgain(ctx, places, rounds, estimates)
+	return v.findRepeatValue(ctx, places, rounds, estimates)
 }
 
 // describeIncumbent adds the posterior at x*, which these are, and what covariances with it need.
@@ -94,9 +94,9 @@ func (v *view) describeIncumbent(estimates []policy.Estimate) error {
 	for _, e := range estimates {
 		c.mean, c.sd = append(c.mean, e.Mean[0]), append(c.sd, e.SD[0])
 	}
-	c.beside = make([]*posterior.Reference, len(v.sources))
+	c.references = make([]*posterior.Reference, len(v.sources))
 	return v.eachSource(func(i int) error {
-		c.beside[i] = v.sources[i].Refer(v.points(v.sources[i].kernel, at))
+		c.references[i] = v.sources[i].Refer(v.points(v.sources[i].kernel, at))
 		return nil
 	})
 }
@@ -105,25 +105,25 @@ func (v *view) describeIncumbent(estimates []policy.Estimate) error {
 // for what reading it again is worth.
 const mostOthers = 16
 
-// worthAgain works out what reading x* again is worth.
-func (v *view) worthAgain(ctx context.Context, places []Place, rounds []int, estimates []policy.Estimate) error {
+// findRepeatValue works out what reading x* again is worth.
+func (v *view) findRepeatValue(ctx context.Context, places []Place, rounds []int, estimates []policy.Estimate) error {
 	order := lists.Where(len(places), func(i int) bool { return !samePlace(places[i], v.incumbent.place) })
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(estimates[0].Mean[b], estimates[0].Mean[a]) })
 	order = order[:min(mostOthers, len(order))]
-	estimates, rival, err := v.compare(ctx, lists.At(places, order), v.costsOf(lists.At(rounds, order)))
+	estimates, incumbent, err := v.estimateBeside(ctx, lists.At(places, order), v.costsOf(lists.At(rounds, order)))
 	if err != nil {
 		return err
 	}
 	noise := lists.Of(len(v.targets), func(k int) float64 { return v.noiseAt(k, v.incumbent.place) })
-	v.incumbent.again = v.traits.Again(v.bareInput(Draw{}, estimates, rival), noise)
+	v.incumbent.repeatValue = v.traits.RepeatValue(v.newInput(Draw{}, estimates, incumbent), noise)
 	return nil
 }
 
-// pick is which of the places the policy compares the others with, -1 for none, with the posterior
+// chooseIncumbent is which of the places the policy compares the others with, -1 for none, with the posterior
 // there.
-func (v *view) pick(ctx context.Context, places []Place, rounds []int, means []policy.Estimate) (best int, there []policy.Estimate, err error) {
+func (v *view) chooseIncumbent(ctx context.Context, places []Place, rounds []int, means []policy.Estimate) (best int, there []policy.Estimate, err error) {
 	looked := map[int][]policy.Estimate{}
-	best, err = v.traits.Incumbent(v.bareInput(Draw{}, means, nil), func(some []int) (*policy.Input, error) {
+	best, err = v.traits.Incumbent(v.newInput(Draw{}, means, nil), func(some []int) (*policy.Input, error) {
 		if err := checkpoint.Reach(ctx); err != nil {
 			return nil, err
 		}
@@ -136,20 +136,20 @@ func (v *view) pick(ctx context.Context, places []Place, rounds []int, means []p
 				looked[i] = append(looked[i], policy.Estimate{Mean: e.Mean[n : n+1], SD: e.SD[n : n+1]})
 			}
 		}
-		return v.bareInput(Draw{}, estimates, nil), nil
+		return v.newInput(Draw{}, estimates, nil), nil
 	})
 	return best, looked[best], err
 }
 
-// underWay are the places whose reward is waited for and that may still be chosen, with their
+// pendingPlaces are the places whose reward is waited for and that may still be chosen, with their
 // rounds.
-func (v *view) underWay() (places []Place, rounds []int) {
-	rounds = slices.DeleteFunc(slices.Clone(v.sources[v.sourceOf[0]].waiting), func(n int) bool { return v.history.Rounds[n-1].Gone })
+func (v *view) pendingPlaces() (places []Place, rounds []int) {
+	rounds = slices.DeleteFunc(slices.Clone(v.sources[v.sourceOf[0]].pending), func(n int) bool { return v.history.Rounds[n-1].Gone })
 	return v.placesAt(rounds), rounds
 }
 
-// joined are the means of some places followed by those of others.
-func joined(some, others []policy.Estimate) []policy.Estimate {
+// concatMeans are the means of some places followed by those of others.
+func concatMeans(some, others []policy.Estimate) []policy.Estimate {
 	all := make([]policy.Estimate, len(some))
 	for k := range all {
 		all[k].Mean = slices.Concat(some[k].Mean, others[k].Mean)
@@ -157,9 +157,9 @@ func joined(some, others []policy.Estimate) []policy.Estimate {
 	return all
 }
 
-// contenders are the points of the included rounds whose reward decision t sees and that may still
+// eligible are the points of the included rounds whose reward decision t sees and that may still
 // be chosen.
-func (v *view) contenders() (places []Place, rounds []int) {
+func (v *view) eligible() (places []Place, rounds []int) {
 	for n := v.traits.Earliest(v.round); n < v.round; n++ {
 		r := &v.history.Rounds[n-1]
 		if !r.Excluded && !r.Gone && r.Readings[v.targets[0].metric].seenAt(v.round) {
@@ -169,19 +169,19 @@ func (v *view) contenders() (places []Place, rounds []int) {
 	return v.placesAt(rounds), rounds
 }
 
-// contended are the posterior means of every target at the points of some rounds.
-type contended struct {
+// knownMeans are the posterior means of every target at the points of some rounds.
+type knownMeans struct {
 	rounds    []int
 	estimates []policy.Estimate
 }
 
-// contendedBefore are the means that the prior state's next decision compared places by, if it has
+// findPriorMeans are the means that the prior state's next decision compared places by, if it has
 // been made and nothing was read since; else none.
-func (v *view) contendedBefore() (none contended) {
+func (v *view) findPriorMeans() (none knownMeans) {
 	if v.prior == nil || len(v.agreed.touched) > 0 {
 		return none
 	}
-	before, found := v.prior.next.whole.Kept()
+	before, found := v.prior.next.resolved.Kept()
 	if !found || len(before.sources) != len(v.sources) {
 		return none
 	}
@@ -191,11 +191,11 @@ func (v *view) contendedBefore() (none contended) {
 		}
 	}
 	for k, t := range v.transforms {
-		if was := before.transforms[k]; was.shift != t.shift || was.blind != t.blind {
+		if was := before.transforms[k]; was.shift != t.shift || was.priorOnly != t.priorOnly {
 			return none
 		}
 	}
-	return before.contended
+	return before.eligibleMeans
 }
 
 // sameReadings tells whether a source goes on from another, of the state before, with the same
@@ -203,36 +203,36 @@ func (v *view) contendedBefore() (none contended) {
 func sameReadings(before, now *source) bool {
 	is, isRows := now.Posterior.(*posterior.Rows)
 	was, wasRows := before.Posterior.(*posterior.Rows)
-	return isRows && wasRows && is.Of != nil && now.group.begun == before.group && now.group.known == now.arrived && slices.Equal(now.targets, before.targets) && is.Same(was)
+	return isRows && wasRows && is.Of != nil && now.group.continues == before.group && now.group.reused == now.arrived && slices.Equal(now.targets, before.targets) && is.Same(was)
 }
 
-// beside is x* as source i sees it, nil while there is none.
-func (v *view) beside(i int) *posterior.Reference {
+// reference is x* as source i sees it, nil while there is none.
+func (v *view) reference(i int) *posterior.Reference {
 	if v.incumbent == nil {
 		return nil
 	}
-	return v.incumbent.beside[i]
+	return v.incumbent.references[i]
 }
 
-// rival is what an algorithm sees of x* beside some places; the covariances, per target, are to be
+// newIncumbentInput is what an algorithm sees of x* beside some places; the covariances, per target, are to be
 // filled in.
-func (v *view) rival(at []Place) *policy.Rival {
+func (v *view) newIncumbentInput(at []Place) *policy.Incumbent {
 	c := v.incumbent
 	if c == nil {
 		return nil
 	}
-	return &policy.Rival{Mean: c.mean, SD: c.sd, Least: c.least, Again: c.again, Together: make([][]float64, len(v.targets)),
+	return &policy.Incumbent{Mean: c.mean, SD: c.sd, Least: c.least, RepeatValue: c.repeatValue, Covariance: make([][]float64, len(v.targets)),
 		Itself: lists.Map(at, func(p Place) bool { return samePlace(p, c.place) }),
 		Noise:  lists.Of(len(v.targets), func(k int) []float64 { return lists.Map(at, func(p Place) float64 { return v.noiseAt(k, p) }) })}
 }
 
-// compare is estimate, with the places beside the incumbent; the rival is nil where there is none.
-func (v *view) compare(ctx context.Context, at []Place, known func(j, i int) float64) ([]policy.Estimate, *policy.Rival, error) {
-	rival := v.rival(at)
-	estimates, err := v.gather(at, known, rival, func(i int, points posterior.Points) (posterior.Prediction, error) {
-		return v.sources[i].Predict(ctx, points, v.beside(i))
+// estimateBeside is estimate, with the places beside the incumbent; the beside is nil where there is none.
+func (v *view) estimateBeside(ctx context.Context, at []Place, known func(j, i int) float64) ([]policy.Estimate, *policy.Incumbent, error) {
+	incumbent := v.newIncumbentInput(at)
+	estimates, err := v.gather(at, known, incumbent, func(i int, points posterior.Points) (posterior.Prediction, error) {
+		return v.sources[i].Predict(ctx, points, v.reference(i))
 	})
-	return estimates, rival, err
+	return estimates, incumbent, err
 }
 
 // Undecided is a point of which it is not known enough that it is within every limit: what is
@@ -298,7 +298,7 @@ func (s *shown) readingsToTell(estimates []policy.Estimate, round int) int {
 // With sure, the means count as the truth.
 func (s *shown) chanceAfter(estimates []policy.Estimate, round, n int, sure bool) float64 {
 	for j, c := range s.cfg.Costs {
-		if c.Knowledge == Given && c.given(s.history.Rounds[round-1].now()[j])-c.Margin > 0 {
+		if c.Knowledge == Given && c.given(s.history.Rounds[round-1].currentCosts()[j])-c.Margin > 0 {
 			return 0
 		}
 	}
@@ -315,7 +315,7 @@ func (s *shown) chanceAfter(estimates []policy.Estimate, round, n int, sure bool
 			return chance(e.Mean[round-1]-s.regime.transforms[1+j].margin, sd, s.model(metric).freedom)
 		}
 	}
-	return s.cfg.jointly(s.cfg.learned(), by(below), by(above))
+	return s.cfg.chanceAll(s.cfg.learned(), by(chanceBelow), by(chanceAbove))
 }
 
 // While more than manyWaiting trials wait for their results, the search of a continuous space looks
@@ -323,50 +323,50 @@ func (s *shown) chanceAfter(estimates []policy.Estimate, round, n int, sure bool
 // known of the listed places is carried from one decision to the next, at O(n) a place instead of
 // O(n²).
 const (
-	manyWaiting = 8
-	listed      = 500 // space-filling points
-	listedNear  = 24  // points around the incumbent, at each scale
-	relisted    = 64  // readings from one list of space-filling points to the next
+	manyPending       = 8
+	shortlistSpread   = 500 // space-filling points
+	shortlistNear     = 24  // points around the incumbent, at each scale
+	shortlistReadings = 64  // readings from one list of space-filling points to the next
 )
 
 // shortlist are the incumbent, points around it and space-filling points, which change as readings
 // come in, so that in time every place is looked at. It depends on the readings and not on what
 // waits: decisions made from the same readings share it.
 type shortlist struct {
-	*arms
+	*placeList
 	incumbent *Place
 	turn      int
 }
 
-// shorten returns the shortlist of the next decision, nil where the search needs none: that of the
+// makeShortlist returns the shortlist of the next decision, nil where the search needs none: that of the
 // prior state, if it is the same.
-func (v *view) shorten(ctx context.Context, prior *shortlist) (*shortlist, error) {
-	if v.arms != nil || v.traits.LooksAtAll || v.sourceOf[0] < 0 {
+func (v *view) makeShortlist(ctx context.Context, prior *shortlist) (*shortlist, error) {
+	if v.arms != nil || v.traits.NeedsSet || v.sourceOf[0] < 0 {
 		return nil, nil
 	}
 	src := &v.sources[v.sourceOf[0]]
-	if len(src.waiting) <= manyWaiting {
+	if len(src.pending) <= manyPending {
 		return nil, nil
 	}
-	whole, err := v.comparing(ctx)
+	whole, err := v.withIncumbent(ctx)
 	if err != nil {
 		return nil, err
 	}
-	list := &shortlist{turn: src.arrived / relisted, incumbent: whole.around}
+	list := &shortlist{turn: src.arrived / shortlistReadings, incumbent: whole.searchCentre}
 	if list.same(prior) {
 		return prior, nil
 	}
 	seed := v.cfg.DecisionSeed(list.turn)
-	near := whole.nearIncumbent(listedNear, seed)
+	near := whole.nearIncumbent(shortlistNear, seed)
 	if list.incumbent != nil {
 		near = append([][]float64{list.incumbent.U}, near...)
 	}
 	space := v.cfg.Space
-	places := asPlaces(append(space.settled(near), space.allowed(v.cfg.overhanging(listed, seed), seed)...))
+	places := asPlaces(append(space.settled(near), space.allowed(v.cfg.overhanging(shortlistSpread, seed), seed)...))
 	if len(places) == 0 {
 		return nil, nil
 	}
-	list.arms = space.list(places)
+	list.placeList = space.newPlaceList(places)
 	return list, nil
 }
 
@@ -391,7 +391,7 @@ const nearStream = 0x6e656172
 // nearIncumbent scatters points around the incumbent, if there is one, as many at each of several
 // scales. Half of the coordinates stay as they are.
 func (s *view) nearIncumbent(each int, seed uint64) [][]float64 {
-	if s.around == nil {
+	if s.searchCentre == nil {
 		return nil
 	}
 	random := rand.New(rand.NewPCG(seed, nearStream))
@@ -399,7 +399,7 @@ func (s *view) nearIncumbent(each int, seed uint64) [][]float64 {
 	distance := farthest
 	for range nearScales {
 		for range each {
-			u := slices.Clone(s.around.U)
+			u := slices.Clone(s.searchCentre.U)
 			always := random.IntN(len(u))
 			for k := range u {
 				if step := distance * random.NormFloat64(); k == always || random.IntN(2) == 0 {

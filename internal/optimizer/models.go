@@ -18,7 +18,7 @@ type metricModel struct {
 	noise         noise // where λ differs from lambda
 	centre, scale float64
 	warp          warp.Warp
-	told          float64 // multiplies the noise variances told with readings
+	toldFactor    float64 // multiplies the noise variances told with readings
 	inflation     float64 // the part of lambda, unless it was told, and of the kernel's variance that is not fitted
 	inflated      bool    // lambda holds the inflation: nothing was told or given in its place
 	freedom       float64 // degrees of freedom of the bands, 0 for normal ones
@@ -32,14 +32,14 @@ func (s *task) scaled(m metricModel) bool { return !s.cfg.Standardize || m.count
 
 func (s *task) firstModels() []metricModel {
 	return lists.Map(s.cfg.Metrics, func(m Metric) metricModel {
-		return metricModel{kernel: m.Kernel, lambda: m.lambdaAt(1), scale: 1, warp: warp.Identity, told: 1, inflation: 1}
+		return metricModel{kernel: m.Kernel, lambda: m.lambdaAt(1), scale: 1, warp: warp.Identity, toldFactor: 1, inflation: 1}
 	})
 }
 
 // lambdaAt is λ in modelled units when the scale is known.
 func (m Metric) lambdaAt(scale float64) float64 {
 	if m.NoiseVariance > 0 {
-		return max(1/utmost, min(m.NoiseVariance/(scale*scale), utmost))
+		return max(1/maxMagnitude, min(m.NoiseVariance/(scale*scale), maxMagnitude))
 	}
 	return m.Lambda
 }
@@ -57,9 +57,9 @@ func (s *task) refitted(models []metricModel, by Fit) []metricModel {
 		}
 		m.lambda = metric.lambdaAt(m.scale)
 		if s.cfg.Fit {
-			m.take(f, metric)
+			m.apply(f, metric)
 			if metric.FreeNoise {
-				m.noise = s.noiseKnown(f, m.inflation)
+				m.noise = s.makeNoise(f, m.inflation)
 			}
 		}
 	}
@@ -87,17 +87,17 @@ func (f FittedMetric) warp() warp.Warp {
 	return warp.Identity
 }
 
-// told is the factor of the noise variances told; a fit that says nothing leaves them as they are.
-func (f FittedMetric) told() float64 {
+// toldFactor is the factor of the noise variances told; a fit that says nothing leaves them as they are.
+func (f FittedMetric) toldFactor() float64 {
 	if f.Told > 0 {
 		return f.Told
 	}
 	return 1
 }
 
-// take puts the hyperparameters of a fit in force that are free; what is given stays. The model is
+// apply puts the hyperparameters of a fit in force that are free; what is given stays. The model is
 // a fitted one when all lengthscales and noise that are free, and something at all, was fitted.
-func (m *metricModel) take(f FittedMetric, free Metric) {
+func (m *metricModel) apply(f FittedMetric, free Metric) {
 	lengthscales, noise := free.FreeLengthscales && f.Lengthscales != nil, free.FreeNoise && f.Lambda > 0
 	variance := free.FreeVariance && f.Variance > 0
 	if lengthscales {
@@ -113,7 +113,7 @@ func (m *metricModel) take(f FittedMetric, free Metric) {
 	if variance {
 		m.kernel.Variance = f.Variance
 	}
-	m.warp, m.told, m.inflation, m.freedom = warp.Identity, 1, 1, f.Freedom
+	m.warp, m.toldFactor, m.inflation, m.freedom = warp.Identity, 1, 1, f.Freedom
 	if free.Warp {
 		m.warp = f.warp()
 	}
@@ -124,7 +124,7 @@ func (m *metricModel) take(f FittedMetric, free Metric) {
 		m.kernel.Variance *= m.inflation
 	}
 	if noise {
-		m.told = f.told()
+		m.toldFactor = f.toldFactor()
 	}
 	m.inflated = noise && f.Told == 0
 	if m.inflated { // what was told is not for residuals to correct
@@ -152,25 +152,25 @@ func sameKernel(a, b Kernel) bool {
 func (s *task) readingLambda(round int, r Reading, m metricModel) float64 {
 	lambda := s.undoubtedLambda(round, r, m)
 	if s.cfg.Fit && r.InDoubt && s.scaled(m) {
-		lambda += m.doubt(r)
+		lambda += m.doubtNoise(r)
 	}
 	return lambda
 }
 
-// doubt is λ of what speaks against a reading in doubt: with a standard deviation as large as its distance
+// doubtNoise is λ of what speaks against a reading in doubt: with a standard deviation as large as its distance
 // from what was expected it has next to no say where other readings have some, as one that its replicates
 // contradict; where nothing else is known it still tells something.
-func (m metricModel) doubt(r Reading) float64 {
-	distance := m.warp.To(utmostly((r.Value-m.centre)/m.scale)) - m.warp.To(utmostly((r.Expected-m.centre)/m.scale))
-	return min(distance*distance, utmost)
+func (m metricModel) doubtNoise(r Reading) float64 {
+	distance := m.warp.To(clampMagnitude((r.Value-m.centre)/m.scale)) - m.warp.To(clampMagnitude((r.Expected-m.centre)/m.scale))
+	return min(distance*distance, maxMagnitude)
 }
 
 func (s *task) undoubtedLambda(round int, r Reading, m metricModel) float64 {
 	if !s.cfg.Fit || r.SD <= 0 || !s.scaled(m) {
-		return m.noise.of(round, s.placeOf(round), m.lambda)
+		return m.noise.ofReading(round, s.placeOf(round), m.lambda)
 	}
 	sd := r.SD / m.scale * m.warp.Slope((r.Value-m.centre)/m.scale)
-	return min(fit.Told(sd*sd, m.told), utmost)
+	return min(fit.Told(sd*sd, m.toldFactor), maxMagnitude)
 }
 
 // noise is what is known of λ beyond one number for a metric; the zero value knows nothing.
@@ -180,8 +180,8 @@ type noise struct {
 	wrong               map[int]float64    // λ of single readings, by round
 }
 
-// noiseKnown looks up the places that a fit names; every λ is multiplied by factor.
-func (s *task) noiseKnown(f FittedMetric, factor float64) noise {
+// makeNoise looks up the places that a fit names; every λ is multiplied by factor.
+func (s *task) makeNoise(f FittedMetric, factor float64) noise {
 	if f.Settings == nil && f.Wrong == nil {
 		return noise{}
 	}
@@ -198,16 +198,16 @@ func (s *task) noiseKnown(f FittedMetric, factor float64) noise {
 	return n
 }
 
-// of is λ of round's reading at a place, or otherwise where nothing is known.
-func (n noise) of(round int, at Place, otherwise float64) float64 {
+// ofReading is λ of round's reading at a place, or otherwise where nothing is known.
+func (n noise) ofReading(round int, at Place, otherwise float64) float64 {
 	if lambda, ok := n.wrong[round]; ok {
 		return lambda
 	}
-	return n.at(at, otherwise)
+	return n.atPlace(at, otherwise)
 }
 
-// at is λ of one more reading at a place, or otherwise where nothing is known.
-func (n noise) at(p Place, otherwise float64) float64 {
+// atPlace is λ of one more reading at a place, or otherwise where nothing is known.
+func (n noise) atPlace(p Place, otherwise float64) float64 {
 	if len(n.settings) > 0 {
 		if lambda, ok := n.settings[placeKey(p)]; ok {
 			return lambda
@@ -240,27 +240,27 @@ type transform struct {
 	sign, centre, scale float64
 	warp                warp.Warp
 	shift, margin       float64
-	blind               bool // readings are not looked at: the response is the prior's 0
+	priorOnly           bool // readings are not looked at: the response is the prior's 0
 }
 
-// utmost is the largest size of a standardised reading and of a response, so that squares and
+// maxMagnitude is the largest size of a standardised reading and of a response, so that squares and
 // products of two stay within a float64. Only readings come near it that are a hundred orders of
 // magnitude apart.
-const utmost = 1e100
+const maxMagnitude = 1e100
 
-func utmostly(x float64) float64 { return max(-utmost, min(x, utmost)) }
+func clampMagnitude(x float64) float64 { return max(-maxMagnitude, min(x, maxMagnitude)) }
 
 func (t transform) response(value float64) float64 {
-	if t.blind {
+	if t.priorOnly {
 		return 0
 	}
-	return t.sign * utmostly(t.warp.To(utmostly((value-t.centre)/t.scale)))
+	return t.sign * clampMagnitude(t.warp.To(clampMagnitude((value-t.centre)/t.scale)))
 }
 
-func (t transform) function(value float64) float64 { return t.response(value) + t.shift }
+func (t transform) target(value float64) float64 { return t.response(value) + t.shift }
 
-// metric is the value whose response it is.
-func (t transform) metric(response float64) float64 {
+// toMetric is the value whose response it is.
+func (t transform) toMetric(response float64) float64 {
 	return t.centre + t.scale*t.warp.From(t.sign*response)
 }
 
@@ -275,10 +275,10 @@ func (t transform) moments(mean, sd float64) (m, s float64) {
 // mean.
 func (t transform) band(mean, sd, width float64) (lower, upper float64) {
 	if t.warp == warp.Identity {
-		middle, reach := t.metric(mean), width*(t.scale*sd)
+		middle, reach := t.toMetric(mean), width*(t.scale*sd)
 		return middle - reach, middle + reach
 	}
-	a, b := t.metric(mean-width*sd), t.metric(mean+width*sd)
+	a, b := t.toMetric(mean-width*sd), t.toMetric(mean+width*sd)
 	return min(a, b), max(a, b)
 }
 
@@ -289,7 +289,7 @@ func (t transform) excess(mean, sd, threshold float64) float64 {
 		return t.scale * t.warp.Scale * policy.ExpectedImprovement(mean, sd)
 	}
 	limit := t.margin - t.shift
-	return expectAbove(limit+mean, sd, limit, func(response float64) float64 { return t.sign * (t.metric(response) - threshold) })
+	return expectAbove(limit+mean, sd, limit, func(response float64) float64 { return t.sign * (t.toMetric(response) - threshold) })
 }
 
 // Gauss–Legendre rules for what of a normal density lies above some place, and above its mean at

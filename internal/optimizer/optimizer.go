@@ -213,7 +213,7 @@ type Reading struct {
 	Revealed int     // the round during which it was told, ≥ the round it belongs to
 	// InDoubt: it looks like a slip, where Expected, in metric units, would not have surprised, and nobody
 	// has confirmed it. Where hyperparameters are fitted they are from the other readings, and it is
-	// modelled with a noise as large as the surprise (see doubt).
+	// modelled with a noise as large as the surprise (see doubtNoise).
 	InDoubt  bool
 	Expected float64
 }
@@ -320,12 +320,12 @@ type RoundTrace struct {
 	// where decision t saw no reading, or none that gave the metric a scale.
 	Ahead []*Predicted
 
-	breaks      []float64 // per cost, the chance stated at decision t that it is broken, 0 of a given one
-	latent      []float64 // per metric, the latent standard deviation of Ahead in modelled units
-	residuals   []float64 // per metric, (reading − mean)/sd of Ahead in modelled units; 0 without a reading
-	bare        []float64 // per metric, the square of its residual as it would have been without inflation
-	innovations []float64 // per metric, see Calibration
-	before      []int     // the rounds before t that were played at the same place
+	breakChances []float64 // per cost, the chance stated at decision t that it is broken, 0 of a given one
+	latentSD     []float64 // per metric, the latent standard deviation of Ahead in modelled units
+	residuals    []float64 // per metric, (reading − mean)/sd of Ahead in modelled units; 0 without a reading
+	uninflated   []float64 // per metric, the square of its residual as it would have been without inflation
+	innovations  []float64 // per metric, see Calibration
+	before       []int     // the rounds before t that were played at the same place
 }
 
 // Predicted is a predicted reading.

@@ -238,8 +238,8 @@ func TestCalibrationStartsWithTheScale(t *testing.T) {
 		if math.Abs(r) > 10 {
 			t.Errorf("a residual of %v standard deviations: the prediction was in other units", r)
 		}
-		if one.Z != deviate(r, 5) {
-			t.Errorf("the residual %v is the deviate %v, want that of five degrees of freedom, %v", r, one.Z, deviate(r, 5))
+		if one.Z != normalDeviate(r, 5) {
+			t.Errorf("the residual %v is the deviate %v, want that of five degrees of freedom, %v", r, one.Z, normalDeviate(r, 5))
 		}
 	}
 }

@@ -39,15 +39,15 @@ const draws = 256
 // τ to the draw, not to the study's version: what is made of the draws changes as the posterior
 // does, and not by chance.
 type paths struct {
-	state  *shown
-	known  Known
-	at     []Place       // Z
-	values [][][]float64 // per target, draw and place of Z: see level
-	of     []path
+	state     *shown
+	known     Known
+	at        []Place       // Z
+	values    [][][]float64 // per target, draw and place of Z: see level
+	perMetric []path
 
-	works  chanceAt
-	chance []float64 // per place of Z, that trials work there
-	needed []float64 // per draw, of places where trials work in it: see Gain
+	works          chanceAt
+	workChances    []float64 // per place of Z, that trials work there
+	workThresholds []float64 // per draw, of places where trials work in it: see Gain
 }
 
 // path are the functions drawn of one metric, in turn from each of some sets of hyperparameters:
@@ -82,21 +82,21 @@ type pathSet struct {
 
 // basis is what metrics of one regression have in common.
 type basis struct {
-	data   *gp.Data
-	inputs *kernel.Inputs   // Z
-	root   *factor.Cholesky // of c(Z, Z)
-	points *kernel.Inputs   // X, then Z
-	taken  [][]float64      // −A⁻¹ k(X, Z), per reading; nil where draws are not followed
+	data       *gp.Data
+	inputs     *kernel.Inputs   // Z
+	root       *factor.Cholesky // of c(Z, Z)
+	points     *kernel.Inputs   // X, then Z
+	projection [][]float64      // −A⁻¹ k(X, Z), per reading; nil where draws are not followed
 }
 
 // drawPaths draws functions of every metric at places.
 func (s *shown) drawPaths(ctx context.Context, at []Place, known Known, works chanceAt) (_ *paths, err error) {
-	p := &paths{state: s, known: known, at: at, values: make([][][]float64, len(s.targets)), works: works, needed: make([]float64, draws)}
-	if p.chance, err = works.of(ctx, at); err != nil {
+	p := &paths{state: s, known: known, at: at, values: make([][][]float64, len(s.targets)), works: works, workThresholds: make([]float64, draws)}
+	if p.workChances, err = works.of(ctx, at); err != nil {
 		return nil, err
 	}
 	for i, part := range rand.New(rand.NewPCG(s.cfg.Seed, gainStream-1)).Perm(draws) {
-		p.needed[i] = (float64(part) + 0.5) / draws
+		p.workThresholds[i] = (float64(part) + 0.5) / draws
 	}
 	given := s.givenEstimates(at, known.at(at))
 	of := make([]path, len(s.cfg.Metrics))
@@ -112,19 +112,19 @@ func (s *shown) drawPaths(ctx context.Context, at []Place, known Known, works ch
 			}
 		}
 	}
-	p.of = slices.DeleteFunc(of, func(o path) bool { return o.targets == nil })
+	p.perMetric = slices.DeleteFunc(of, func(o path) bool { return o.targets == nil })
 	return p, p.draw(ctx)
 }
 
 // draw draws the functions of every metric.
 func (p *paths) draw(ctx context.Context) error {
-	if err := cores.Each(len(p.of), func(m int) error { return p.regress(ctx, &p.of[m]) }); err != nil {
+	if err := cores.Each(len(p.perMetric), func(m int) error { return p.prepare(ctx, &p.perMetric[m]) }); err != nil {
 		return err
 	}
 	var bases []*basis
 	var pieces []func() error
-	for m := range p.of {
-		of := &p.of[m]
+	for m := range p.perMetric {
+		of := &p.perMetric[m]
 		for h := range of.sets {
 			set := &of.sets[h]
 			if known := slices.IndexFunc(bases, func(b *basis) bool { return b.data == set.data }); known >= 0 {
@@ -142,8 +142,8 @@ func (p *paths) draw(ctx context.Context) error {
 	return cores.Each(len(pieces), func(n int) error { return pieces[n]() })
 }
 
-// regress makes ready what functions of a metric are drawn from.
-func (p *paths) regress(ctx context.Context, of *path) error {
+// prepare makes ready what functions of a metric are drawn from.
+func (p *paths) prepare(ctx context.Context, of *path) error {
 	src := &p.state.sources[p.state.sourceOf[of.targets[0]]]
 	rows, err := src.Rows(ctx)
 	if err != nil {
@@ -164,18 +164,18 @@ func (b *basis) solve(ctx context.Context, between bool) error {
 	if err != nil {
 		return err
 	}
-	if b.root, err = raisedRoot(covariance); err != nil || !between {
+	if b.root, err = jitteredCholesky(covariance); err != nil || !between {
 		return err
 	}
 	n := b.data.Len()
-	b.points, b.taken = b.data.Inputs().Prefix(n), factor.Matrix(n, len(solved))
+	b.points, b.projection = b.data.Inputs().Prefix(n), factor.Matrix(n, len(solved))
 	for i := range solved {
 		b.points.Append(b.inputs.Row(i))
 		solved[i] = solved[i][:n]
 	}
 	return cores.Stretches(len(solved), func(from, to int) error {
 		err := b.data.Factor().SolveUpperMany(ctx, solved[from:to])
-		for r, row := range b.taken {
+		for r, row := range b.projection {
 			for i := from; i < to; i++ {
 				row[i] = -solved[i][r]
 			}
@@ -192,7 +192,7 @@ func (s *shown) pathSets(ctx context.Context, src *source, rows *posterior.Rows,
 		return nil, err
 	}
 	fitted := pathSet{basis: &basis{data: rows.Data}, read: lists.Map(targets, func(k int) []float64 { return weights[slices.Index(src.targets, k)] })}
-	models, err := s.modelsAround(s.targets[targets[0]].metric, src, rows)
+	models, err := s.sampledModels(s.targets[targets[0]].metric, src, rows)
 	if err != nil || len(models) == 0 {
 		return []pathSet{fitted}, err
 	}
@@ -214,9 +214,9 @@ const (
 	fewHyperparameters = 150
 )
 
-// modelsAround are models of a metric with hyperparameters drawn from their posterior; none where
+// sampledModels are models of a metric with hyperparameters drawn from their posterior; none where
 // they are not fitted or known well, and where all readings are in doubt.
-func (s *shown) modelsAround(metric int, src *source, rows *posterior.Rows) ([]metricModel, error) {
+func (s *shown) sampledModels(metric int, src *source, rows *posterior.Rows) ([]metricModel, error) {
 	m, rounds := s.regime.models[metric], s.history.undoubted(metric, src.rounds)
 	if !m.fitted || !s.fittable(metric) || rows.Of == nil || rows.Read > fewHyperparameters || len(rounds) == 0 {
 		return nil, nil
@@ -229,7 +229,7 @@ func (s *shown) modelsAround(metric int, src *source, rows *posterior.Rows) ([]m
 	var models []metricModel
 	for _, d := range drawn {
 		next := m
-		next.take(FittedMetric{Lengthscales: d.Lengthscales, Lambda: d.Lambda, Variance: d.Variance, Interaction: d.Interaction,
+		next.apply(FittedMetric{Lengthscales: d.Lengthscales, Lambda: d.Lambda, Variance: d.Variance, Interaction: d.Interaction,
 			Warp: m.warp, Told: d.Told, Inflation: m.inflation, Freedom: m.freedom}, s.cfg.Metrics[metric])
 		models = append(models, next)
 	}
@@ -250,7 +250,7 @@ func (s *shown) regressed(ctx context.Context, src *source, m metricModel, targe
 	if err := s.appendRounds(ctx, set.data, m.kernel, order, nil); err != nil {
 		return set, err
 	}
-	zs := lists.Map(targets, func(k int) []float64 { return set.data.Whiten(nil, s.regime.answers[k][:src.arrived]) })
+	zs := lists.Map(targets, func(k int) []float64 { return set.data.Whiten(nil, s.regime.responses[k][:src.arrived]) })
 	set.read, err = set.data.Weights(ctx, zs)
 	return set, err
 }
@@ -266,14 +266,14 @@ func (p *paths) drawSet(ctx context.Context, of *path, h int) error {
 	for i := h; i < draws; i += count {
 		w = append(w, of.xi[i])
 	}
-	if set.taken != nil {
+	if set.projection != nil {
 		set.means, set.weights = factor.Matrix(len(set.read), set.points.Len()), factor.Matrix(len(w), set.points.Len())
 		for t, weights := range set.read {
-			copy(set.means[t], weights[:len(set.taken)])
+			copy(set.means[t], weights[:len(set.projection)])
 		}
 	}
 	return cores.Stretches(len(w), func(from, to int) error {
-		for d, deviations := range timesAll(set.root, w[from:to]) {
+		for d, deviations := range multiplyRoot(set.root, w[from:to]) {
 			i := h + (from+d)*count
 			for t, k := range of.targets {
 				level := s.regime.transforms[k].shift - s.margin(k)
@@ -282,7 +282,7 @@ func (p *paths) drawSet(ctx context.Context, of *path, h int) error {
 				}
 			}
 		}
-		if err := checkpoint.Reach(ctx); err != nil || set.taken == nil {
+		if err := checkpoint.Reach(ctx); err != nil || set.projection == nil {
 			return err
 		}
 		if err := set.root.SolveUpperMany(ctx, w[from:to]); err != nil {
@@ -293,13 +293,13 @@ func (p *paths) drawSet(ctx context.Context, of *path, h int) error {
 				w[d][n] *= of.scales[h+d*count]
 			}
 		}
-		set.weigh(set.weights[from:to], w[from:to])
+		set.fillWeights(set.weights[from:to], w[from:to])
 		return nil
 	})
 }
 
-// timesAll is L ξ of every ξ.
-func timesAll(L *factor.Cholesky, xi [][]float64) [][]float64 {
+// multiplyRoot is L ξ of every ξ.
+func multiplyRoot(L *factor.Cholesky, xi [][]float64) [][]float64 {
 	const height = 4
 	out, tall := factor.Matrix(len(xi), L.Len()), factor.Matrix(height, L.Len())
 	first, to := make([][]float64, len(xi)), make([][]float64, len(xi))
@@ -318,30 +318,30 @@ func timesAll(L *factor.Cholesky, xi [][]float64) [][]float64 {
 	return out
 }
 
-// weigh writes the weights of draws, of which w is given.
-func (b *basis) weigh(weights, w [][]float64) {
-	n, first := len(b.taken), make([][]float64, len(w))
+// fillWeights writes the weights of draws, of which w is given.
+func (b *basis) fillWeights(weights, w [][]float64) {
+	n, first := len(b.projection), make([][]float64, len(w))
 	for d := range w {
 		first[d] = weights[d][:n]
 		copy(weights[d][n:], w[d])
 	}
-	factor.Products(first, b.taken, w)
+	factor.Products(first, b.projection, w)
 }
 
-// mostAdded is up to what power of a hundred, from 1e-10 of the largest variance on, something is
+// jitterSteps is up to what power of a hundred, from 1e-10 of the largest variance on, something is
 // added to a covariance that has no root.
-const mostAdded = 6
+const jitterSteps = 6
 
-// raisedRoot is L with L Lᵀ = C + ε for the lower triangle of a covariance C, which it changes, ε
+// jitteredCholesky is L with L Lᵀ = C + ε for the lower triangle of a covariance C, which it changes, ε
 // being the least power of a hundred from 1e-10 of the largest variance on with which there is one.
 // Where numbers are too far apart for any, the error is factor.ErrNotPositiveDefinite.
-func raisedRoot(covariance [][]float64) (*factor.Cholesky, error) {
+func jitteredCholesky(covariance [][]float64) (*factor.Cholesky, error) {
 	largest := math.SmallestNonzeroFloat64
 	for i, row := range covariance {
 		largest = max(largest, row[i])
 	}
 	added, more := 0.0, 1e-10*largest
-	for range mostAdded {
+	for range jitterSteps {
 		for i, row := range covariance {
 			row[i] += more - added
 		}
@@ -382,7 +382,7 @@ func (p *paths) normals(metric int) [][]float64 {
 func (s *shown) scales(metric int) []float64 {
 	random := rand.New(rand.NewPCG(s.cfg.Seed, gainStream+uint64(metric)))
 	scales := make([]float64, draws)
-	m, width := s.regime.models[metric], s.width(metric)
+	m, width := s.regime.models[metric], s.sdFactor(metric)
 	freedom := m.freedom
 	if n := float64(m.count); s.cfg.Standardize && n > 1 {
 		width *= math.Sqrt((n + 1) / (n - 1))
@@ -397,9 +397,9 @@ func (s *shown) scales(metric int) []float64 {
 	return scales
 }
 
-// score judges a place by the targets' values there: it is allowed where every limit holds and
+// drawScore judges a place by the targets' values there: it is allowed where every limit holds and
 // trials work.
-func score(values []float64, works bool) search.Score {
+func drawScore(values []float64, works bool) search.Score {
 	if !works || slices.ContainsFunc(values[1:], func(g float64) bool { return g > 0 }) {
 		return search.Score{Value: math.Inf(-1)}
 	}
@@ -409,7 +409,7 @@ func score(values []float64, works bool) search.Score {
 // scoreAt judges place n of Z by draw i.
 func (p *paths) scoreAt(i, n int) search.Score {
 	values := lists.Map(p.values, func(of [][]float64) float64 { return of[i][n] })
-	return score(values, p.chance[n] >= p.needed[i])
+	return drawScore(values, p.workChances[n] >= p.workThresholds[i])
 }
 
 // top is the highest of the places of Z by draw i.
@@ -423,8 +423,8 @@ func (p *paths) top(i int) climber {
 	return top
 }
 
-// judge judges points by the values of draw i there.
-func (p *paths) judge(ctx context.Context, i int, points, values [][]float64) ([]search.Score, error) {
+// scorePoints judges points by the values of draw i there.
+func (p *paths) scorePoints(ctx context.Context, i int, points, values [][]float64) ([]search.Score, error) {
 	var chances []float64
 	if p.works != nil {
 		var err error
@@ -432,22 +432,24 @@ func (p *paths) judge(ctx context.Context, i int, points, values [][]float64) ([
 			return nil, err
 		}
 	}
-	return lists.Of(len(points), func(n int) search.Score { return score(values[n], p.works == nil || chances[n] >= p.needed[i]) }), nil
+	return lists.Of(len(points), func(n int) search.Score {
+		return drawScore(values[n], p.works == nil || chances[n] >= p.workThresholds[i])
+	}), nil
 }
 
-// follow gives the values at points of some draws with the same hyperparameters, per draw, point and
+// valuesAt gives the values at points of some draws with the same hyperparameters, per draw, point and
 // target.
-func (p *paths) follow(ctx context.Context, some []int, points [][]float64) ([][][]float64, error) {
+func (p *paths) valuesAt(ctx context.Context, some []int, points [][]float64) ([][][]float64, error) {
 	s, values := p.state, make([][][]float64, len(some))
 	for d := range values {
 		values[d] = p.givenValues(points)
 	}
 	sums := map[*basis][][]float64{} // by metric: of each target's mean, then of the draws
-	for m := range p.of {
-		set := p.of[m].set(some[0])
+	for m := range p.perMetric {
+		set := p.perMetric[m].set(some[0])
 		sums[set.basis] = append(sums[set.basis], set.means...)
 		for _, i := range some {
-			sums[set.basis] = append(sums[set.basis], set.weights[i/len(p.of[m].sets)])
+			sums[set.basis] = append(sums[set.basis], set.weights[i/len(p.perMetric[m].sets)])
 		}
 	}
 	at := kernel.InputsOf(s.features(asPlaces(points)))
@@ -457,8 +459,8 @@ func (p *paths) follow(ctx context.Context, some []int, points [][]float64) ([][
 			return nil, err
 		}
 	}
-	for m := range p.of {
-		of := &p.of[m]
+	for m := range p.perMetric {
+		of := &p.perMetric[m]
 		b, means := of.set(some[0]).basis, len(of.targets)
 		for t, k := range of.targets {
 			level := s.regime.transforms[k].shift - s.margin(k)

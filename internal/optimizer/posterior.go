@@ -18,11 +18,11 @@ import (
 func (s *shown) Models() []Model {
 	out := make([]Model, len(s.cfg.Metrics))
 	for i := range out {
-		m := s.regime.said[i]
+		m := s.regime.shownModels[i]
 		k := s.targetOf(i)
 		beta := betaOf(s.next, k)
 		out[i] = Model{Kernel: m.kernel, Lambda: m.lambda, Centre: m.centre, Scale: m.scale, Warp: m.warp, Inflation: m.inflation,
-			Freedom: m.freedom, Told: math.Sqrt(cmp.Or(m.told, 1)), Settings: m.noise.list, Wrong: m.noise.contradicting, Fitted: m.fitted, Scaled: s.scaled(s.regime.models[i]), Count: s.sources[s.sourceOf[k]].arrived, InformationGain: gainOf(s.next, s.view, k)}
+			Freedom: m.freedom, Told: math.Sqrt(cmp.Or(m.toldFactor, 1)), Settings: m.noise.list, Wrong: m.noise.contradicting, Fitted: m.fitted, Scaled: s.scaled(s.regime.models[i]), Count: s.sources[s.sourceOf[k]].arrived, InformationGain: informationGain(s.next, s.view, k)}
 		if !math.IsNaN(beta) {
 			out[i].Beta = &beta
 		}
@@ -52,7 +52,7 @@ func (s *shown) Believe(ctx context.Context, at []Place, known [][]float64) ([]B
 		freedom := s.regime.models[i].freedom
 		width, width95 := betaOf(s.next, k), Normal95
 		if freedom > 0 {
-			width95 = half(0.95, freedom)
+			width95 = halfWidth(0.95, freedom)
 		}
 		if math.IsNaN(width) {
 			width = width95
@@ -101,7 +101,7 @@ func (s *shown) noiseAgain(metric int, at Place) float64 {
 		}
 	}
 	if told == 0 {
-		return m.noise.at(at, m.lambda)
+		return m.noise.atPlace(at, m.lambda)
 	}
 	return sum / told
 }
@@ -141,7 +141,7 @@ func (s *shown) recommend(estimates []policy.Estimate) (round int, rewards []flo
 	var known [][]float64
 	if slices.ContainsFunc(s.cfg.Costs, func(c Cost) bool { return c.Knowledge == Given }) {
 		for _, r := range s.history.Rounds {
-			known = append(known, r.now())
+			known = append(known, r.currentCosts())
 		}
 	}
 	chances := s.chances(estimates, len(s.history.Rounds), known)
@@ -230,7 +230,7 @@ func (s *shown) lookBack(ctx context.Context) ([]policy.Estimate, error) {
 		return nil, err
 	}
 	for i := range at {
-		s.repeat(out, i, s.firstAt(i+1)-1)
+		s.copyEstimate(out, i, s.firstRoundAt(i+1)-1)
 	}
 	return out, nil
 }

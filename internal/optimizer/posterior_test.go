@@ -89,10 +89,10 @@ func TestReplicatesAreExpectedTheSame(t *testing.T) {
 		h.Rounds[i].Readings[1].Told = i%3 != 1
 	}
 	s := mustReplay(t, cfg, h)
-	_, rounds := s.next.contenders()
+	_, rounds := s.next.eligible()
 	for what, estimates := range map[string][]policy.Estimate{"looking back": sure(s.inSample(t.Context())), "comparing": sure(s.next.meansOf(t.Context(), rounds))} {
 		for i, round := range rounds {
-			first := slices.Index(rounds, s.firstAt(round))
+			first := slices.Index(rounds, s.firstRoundAt(round))
 			for k := range s.targets {
 				e := estimates[k]
 				if is, want := e.Mean[i], e.Mean[first]; is != want || e.SD != nil && e.SD[i] != e.SD[first] {

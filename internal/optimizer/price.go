@@ -50,8 +50,8 @@ const (
 	priceEffort = 0.3
 )
 
-// priced is what a step of the curve may lead to.
-type priced struct {
+// pricedPlace is what a step of the curve may lead to.
+type pricedPlace struct {
 	place     Place
 	reward    float64 // E f, metric units, to be made large
 	best, sd  float64
@@ -59,7 +59,7 @@ type priced struct {
 	mean, dev float64 // of the moved one's response; where its value is given, its excess over the present threshold
 	// Of its metric's other limits: the probabilities that those on its side are kept, and that one
 	// on the other side is broken.
-	beside, across float64
+	sameSide, otherSide float64
 }
 
 // Price works out the curve of limit j. known gives the values of Given constraints.
@@ -80,7 +80,7 @@ func (s *shown) Price(ctx context.Context, j int, known Known) (Price, error) {
 	if err != nil {
 		return p, err
 	}
-	best := make([]*priced, len(p.Steps))
+	best := make([]*pricedPlace, len(p.Steps))
 	for len(at) > 0 && slices.Contains(best, nil) {
 		if err := checkpoint.Reach(ctx); err != nil {
 			return p, err
@@ -91,14 +91,14 @@ func (s *shown) Price(ctx context.Context, j int, known Known) (Price, error) {
 		if err != nil {
 			return p, err
 		}
-		slices.SortStableFunc(list, func(a, b priced) int { return cmp.Compare(b.reward, a.reward) })
+		slices.SortStableFunc(list, func(a, b pricedPlace) int { return cmp.Compare(b.reward, a.reward) })
 		for i, step := range p.Steps {
-			if found := slices.IndexFunc(list, func(c priced) bool { return s.kept(c, j, step.Threshold) >= safeEnough }); best[i] == nil && found >= 0 {
+			if found := slices.IndexFunc(list, func(c pricedPlace) bool { return s.keepProbability(c, j, step.Threshold) >= safeEnough }); best[i] == nil && found >= 0 {
 				best[i] = &list[found]
 			}
 		}
 	}
-	if err := s.climbAlong(ctx, j, p.Steps, order, best, known); err != nil {
+	if err := s.polishSteps(ctx, j, p.Steps, order, best, known); err != nil {
 		return p, err
 	}
 	for i, found := range best {
@@ -107,7 +107,7 @@ func (s *shown) Price(ctx context.Context, j int, known Known) (Price, error) {
 			step.Found, step.Place, step.Best, step.SD = true, found.place, found.best, found.sd
 		}
 	}
-	p.incline()
+	p.setSlope()
 	return p, nil
 }
 
@@ -146,7 +146,7 @@ func (s *shown) pricedThresholds(j int) []float64 {
 	for k := -priceSteps; k <= priceSteps; k++ {
 		threshold := c.Threshold
 		if k != 0 {
-			threshold = clean(c.Threshold+float64(k)*step, step)
+			threshold = roundToStep(c.Threshold+float64(k)*step, step)
 		}
 		list = append(list, threshold)
 	}
@@ -156,8 +156,8 @@ func (s *shown) pricedThresholds(j int) []float64 {
 	return list
 }
 
-// clean takes away what only adding decimal numbers put into a sum, four digits below its step.
-func clean(sum, step float64) float64 {
+// roundToStep takes away what only adding decimal numbers put into a sum, four digits below its step.
+func roundToStep(sum, step float64) float64 {
 	digit := math.Pow(10, 4-math.Floor(math.Log10(step)))
 	if rounded := math.Round(sum*digit) / digit; digit >= 1 && !math.IsInf(sum*digit, 0) {
 		return rounded
@@ -187,12 +187,12 @@ func (s *shown) worthPricing(ctx context.Context, at []Place, j int, threshold f
 	for k := range estimates {
 		estimates[k].SD = make([]float64, len(at))
 	}
-	list := slices.DeleteFunc(s.pricedAt(j, at, estimates, s.knownRows(at, known)), func(c priced) bool { return !(s.kept(c, j, threshold) > 0) })
-	slices.SortStableFunc(list, func(a, b priced) int { return cmp.Compare(b.reward, a.reward) })
-	return lists.Map(list, func(c priced) Place { return c.place }), nil
+	list := slices.DeleteFunc(s.pricedAt(j, at, estimates, s.knownRows(at, known)), func(c pricedPlace) bool { return !(s.keepProbability(c, j, threshold) > 0) })
+	slices.SortStableFunc(list, func(a, b pricedPlace) int { return cmp.Compare(b.reward, a.reward) })
+	return lists.Map(list, func(c pricedPlace) Place { return c.place }), nil
 }
 
-func (s *shown) priceOf(ctx context.Context, j int, at []Place, known Known) ([]priced, error) {
+func (s *shown) priceOf(ctx context.Context, j int, at []Place, known Known) ([]pricedPlace, error) {
 	estimates, err := s.estimate(ctx, at, known.at(at))
 	if err != nil {
 		return nil, err
@@ -200,11 +200,11 @@ func (s *shown) priceOf(ctx context.Context, j int, at []Place, known Known) ([]
 	return s.pricedAt(j, at, estimates, s.knownRows(at, known)), nil
 }
 
-func (s *shown) pricedAt(j int, at []Place, estimates []policy.Estimate, known [][]float64) []priced {
-	regime, list, moved := s.regime, make([]priced, len(at)), s.cfg.Costs[j]
+func (s *shown) pricedAt(j int, at []Place, estimates []policy.Estimate, known [][]float64) []pricedPlace {
+	regime, list, moved := s.regime, make([]pricedPlace, len(at)), s.cfg.Costs[j]
 	elsewhere := slices.DeleteFunc(s.cfg.learned(), func(k int) bool { return moved.Knowledge == Learned && s.cfg.Costs[k].Metric == moved.Metric })
 	for i, place := range at {
-		c := priced{place: place, others: s.keepsAll(elsewhere, estimates, i), beside: 1}
+		c := pricedPlace{place: place, others: s.keepAllChance(elsewhere, estimates, i), sameSide: 1}
 		c.best, c.sd = regime.transforms[0].moments(estimates[0].Mean[i], estimates[0].SD[i])
 		c.reward = regime.transforms[0].sign * c.best
 		for k, cost := range s.cfg.Costs {
@@ -218,9 +218,9 @@ func (s *shown) pricedAt(j int, at []Place, estimates []policy.Estimate, known [
 					c.others = 0
 				}
 			case cost.Metric == moved.Metric && cost.Sign == moved.Sign:
-				c.beside = min(c.beside, s.keeps(estimates, k, i))
+				c.sameSide = min(c.sameSide, s.keepChance(estimates, k, i))
 			case cost.Metric == moved.Metric:
-				c.across = max(c.across, s.breaks(estimates, k, i))
+				c.otherSide = max(c.otherSide, s.breakChance(estimates, k, i))
 			}
 		}
 		list[i] = c
@@ -228,8 +228,8 @@ func (s *shown) pricedAt(j int, at []Place, estimates []policy.Estimate, known [
 	return list
 }
 
-// kept is the probability of a place to keep every limit, with limit j at a threshold.
-func (s *shown) kept(c priced, j int, threshold float64) float64 {
+// keepProbability is the probability of a place to keep every limit, with limit j at a threshold.
+func (s *shown) keepProbability(c pricedPlace, j int, threshold float64) float64 {
 	cost := s.cfg.Costs[j]
 	if cost.Knowledge == Given {
 		if c.mean-cost.Sign*(threshold-cost.Threshold) > 0 {
@@ -237,15 +237,15 @@ func (s *shown) kept(c priced, j int, threshold float64) float64 {
 		}
 		return c.others
 	}
-	kept := below(c.mean-s.regime.transforms[1+j].response(threshold), c.dev, s.regime.models[cost.Metric].freedom)
-	return c.others * max(0, min(kept, c.beside)-c.across)
+	kept := chanceBelow(c.mean-s.regime.transforms[1+j].response(threshold), c.dev, s.regime.models[cost.Metric].freedom)
+	return c.others * max(0, min(kept, c.sameSide)-c.otherSide)
 }
 
-// climbAlong polishes the best of each step on a continuous space, from the tightest threshold on:
+// polishSteps polishes the best of each step on a continuous space, from the tightest threshold on:
 // what is within one is within every looser one, so each begins from the better of its own and the
 // one before.
-func (s *shown) climbAlong(ctx context.Context, j int, steps []PriceStep, order []int, best []*priced, known Known) error {
-	var before *priced
+func (s *shown) polishSteps(ctx context.Context, j int, steps []PriceStep, order []int, best []*pricedPlace, known Known) error {
+	var before *pricedPlace
 	for _, i := range order {
 		if before != nil && (best[i] == nil || before.reward > best[i].reward) {
 			best[i] = before
@@ -262,9 +262,9 @@ func (s *shown) climbAlong(ctx context.Context, j int, steps []PriceStep, order 
 	return nil
 }
 
-func (s *shown) polishPrice(ctx context.Context, j int, from priced, threshold float64, known Known) (priced, error) {
-	score := func(c priced) search.Score {
-		chance := s.kept(c, j, threshold)
+func (s *shown) polishPrice(ctx context.Context, j int, from pricedPlace, threshold float64, known Known) (pricedPlace, error) {
+	score := func(c pricedPlace) search.Score {
+		chance := s.keepProbability(c, j, threshold)
 		if chance >= safeEnough {
 			return search.Score{Allowed: true, Value: c.reward, Tie: chance, Relative: true}
 		}
@@ -285,8 +285,8 @@ func (s *shown) polishPrice(ctx context.Context, j int, from priced, threshold f
 	return list[0], nil
 }
 
-// incline takes the slope from the steps beside the present threshold.
-func (p *Price) incline() {
+// setSlope takes the slope from the steps beside the present threshold.
+func (p *Price) setSlope() {
 	now := len(p.Steps) / 2
 	low, high := now, now
 	if p.Steps[now].Found || p.Steps[now-1].Found && p.Steps[now+1].Found {

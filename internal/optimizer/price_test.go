@@ -13,7 +13,7 @@ func bestOnGrid(t *testing.T, state *State, at []Place, threshold float64) (best
 	best = math.Inf(-1)
 	c, beliefs := state.cfg.Costs[0], sure(state.Posterior(background, at))
 	for i := range at {
-		if below(c.Sign*(beliefs[1].Mean[i]-threshold), beliefs[1].SD[i], 0) >= safeEnough {
+		if chanceBelow(c.Sign*(beliefs[1].Mean[i]-threshold), beliefs[1].SD[i], 0) >= safeEnough {
 			best = max(best, state.cfg.Objective.Sign*beliefs[0].Mean[i])
 		}
 	}

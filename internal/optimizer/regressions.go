@@ -47,12 +47,12 @@ func (s *evidence) scaleSince(metric int) int {
 	return s.Round() + 1
 }
 
-// letGo forgets the prior state once nothing more is taken from it.
-func (s *evidence) letGo() {
+// releasePrior forgets the prior state once nothing more is taken from it.
+func (s *evidence) releasePrior() {
 	s.prior, s.kept = nil, nil
 	for _, regime := range s.regimes {
 		for _, g := range slices.Concat(regime.groups, regime.own) {
-			g.begun, g.came = nil, continuation{}
+			g.continues, g.continuation = nil, continuation{}
 		}
 	}
 }
@@ -116,7 +116,7 @@ func (s *evidence) build(ctx context.Context, regime *regime) error {
 	}); err != nil {
 		return err
 	}
-	regime.answers, regime.whitened = make([][]float64, len(s.targets)), make([][]float64, len(s.targets))
+	regime.responses, regime.whitened = make([][]float64, len(s.targets)), make([][]float64, len(s.targets))
 	for k, t := range s.targets {
 		if t.metric < 0 {
 			regime.transforms = append(regime.transforms, s.cfg.transform(t, metricModel{scale: 1, warp: warp.Identity}))
@@ -124,11 +124,11 @@ func (s *evidence) build(ctx context.Context, regime *regime) error {
 		}
 		modelled, g := s.cfg.transform(t, regime.models[t.metric]), regime.groups[regime.groupOf[t.metric]]
 		regime.transforms = append(regime.transforms, modelled)
-		regime.answers[k] = lists.Map(g.order, func(a arrival) float64 {
+		regime.responses[k] = lists.Map(g.order, func(a arrival) float64 {
 			return modelled.response(s.history.Rounds[a.round-1].Readings[t.metric].Value)
 		})
 		if g.Data != nil {
-			regime.whitened[k] = g.Data.Whiten(s.whitenedBefore(k, g, regime.answers[k]), regime.answers[k])
+			regime.whitened[k] = g.Data.Whiten(s.whitenedBefore(k, g, regime.responses[k]), regime.responses[k])
 		}
 	}
 	for _, g := range regime.groups {
@@ -152,11 +152,11 @@ func (s *evidence) groupMetrics(regime *regime) {
 	regime.groupOf = make([]int, len(s.cfg.Metrics))
 	for i, m := range regime.models {
 		came := s.arrivals(i, m, regime.until)
-		regime.groupOf[i] = slices.IndexFunc(regime.groups, func(g *group) bool { return g.model.sameRegression(m) && g.came.same(came) })
+		regime.groupOf[i] = slices.IndexFunc(regime.groups, func(g *group) bool { return g.model.sameRegression(m) && g.continuation.same(came) })
 		if regime.groupOf[i] < 0 {
 			order := came.order()
 			regime.groupOf[i] = len(regime.groups)
-			regime.groups = append(regime.groups, &group{model: m, metric: i, order: order.items, arrivals: order, came: came})
+			regime.groups = append(regime.groups, &group{model: m, metric: i, order: order.items, arrivals: order, continuation: came})
 		}
 	}
 }
@@ -164,11 +164,11 @@ func (s *evidence) groupMetrics(regime *regime) {
 // whitenedBefore is the beginning of target k's z that the prior state has worked out already.
 func (s *evidence) whitenedBefore(k int, g *group, y []float64) []float64 {
 	for _, old := range s.priorRegimes() {
-		if g.begun == nil || old.groups[old.groupOf[s.targets[k].metric]] != g.begun {
+		if g.continues == nil || old.groups[old.groupOf[s.targets[k].metric]] != g.continues {
 			continue
 		}
 		n := 0
-		for n < g.known && y[n] == old.answers[k][n] {
+		for n < g.reused && y[n] == old.responses[k][n] {
 			n++
 		}
 		return old.whitened[k][:n]
@@ -188,18 +188,18 @@ func (s *evidence) regress(ctx context.Context, regime *regime, g *group, inSequ
 		return err
 	}
 	g.Data = gp.NewData(g.function, s.inputWidth(g.model.kernel))
-	g.begin(s.priorRegimes(), s.samePoint)
-	g.begin(s.regimes[:slices.Index(s.regimes, regime)], func(int) bool { return true })
-	return s.appendRounds(ctx, g.Data, g.model.kernel, g.order[g.known:], s.kept)
+	g.continueFrom(s.priorRegimes(), s.samePoint)
+	g.continueFrom(s.regimes[:slices.Index(s.regimes, regime)], func(int) bool { return true })
+	return s.appendRounds(ctx, g.Data, g.model.kernel, g.order[g.reused:], s.kept)
 }
 
-// begin takes over the longest beginning that a regression of those regimes has in common with it.
-func (g *group) begin(regimes []*regime, samePoint func(round int) bool) {
+// continueFrom takes over the longest beginning that a regression of those regimes has in common with it.
+func (g *group) continueFrom(regimes []*regime, samePoint func(round int) bool) {
 	for _, regime := range regimes {
 		for _, old := range slices.Concat(regime.groups, regime.own) {
 			same := agreeing(old, g, samePoint)
-			if same > g.known {
-				g.function, g.Data, g.begun, g.known = old.function, old.Data.Prefix(same), old, same
+			if same > g.reused {
+				g.function, g.Data, g.continues, g.reused = old.function, old.Data.Prefix(same), old, same
 			}
 			g.Kept.Take(&old.Kept, same)
 		}
@@ -281,7 +281,7 @@ func (s *evidence) updateSequentially(ctx context.Context, regime *regime, g *gr
 		for len(come) > 0 && g.order[come[0]].revealed < t {
 			i, a := come[0], g.order[come[0]]
 			come = come[1:]
-			ys := lists.Map(targets, func(k int) float64 { return regime.answers[k][i] })
+			ys := lists.Map(targets, func(k int) float64 { return regime.responses[k][i] })
 			if err := st.arms.Update(ctx, s.history.Rounds[a.round-1].Arm, ys, a.lambda); err != nil {
 				return err
 			}
@@ -331,7 +331,7 @@ func (s *evidence) narrowed(ctx context.Context, g *group, arms *gp.Arms, waitin
 	arms = arms.Clone()
 	for _, n := range waiting {
 		at := s.placeOf(n)
-		if err := arms.Update(ctx, at.Arm, nil, g.model.noise.at(at, g.model.lambda)); err != nil {
+		if err := arms.Update(ctx, at.Arm, nil, g.model.noise.atPlace(at, g.model.lambda)); err != nil {
 			return nil, err
 		}
 	}
@@ -386,7 +386,7 @@ func (s *evidence) continued(old *regime, before *group, regime *regime, g *grou
 func added(old *regime, before *group, regime *regime, g *group, targets []int, same int) (come []int, ok bool) {
 	has := func(i, j int) bool {
 		return before.order[i] == g.order[j] &&
-			!slices.ContainsFunc(targets, func(k int) bool { return old.answers[k][i] != regime.answers[k][j] })
+			!slices.ContainsFunc(targets, func(k int) bool { return old.responses[k][i] != regime.responses[k][j] })
 	}
 	i := same
 	for j := same; j < len(g.order); j++ {
@@ -414,7 +414,7 @@ type window struct {
 func (s *evidence) windowed(ctx context.Context, slid windows, g *group, order []arrival) (*gp.Data, error) {
 	last, ok := slid[g]
 	data, come := gp.NewData(g.function, s.inputWidth(g.model.kernel)), order
-	if left := leaving(last.order, order); ok && left <= len(order)/8 {
+	if left := dropped(last.order, order); ok && left <= len(order)/8 {
 		data, come = last.data.Clone(), order[len(last.order)-left:]
 		for range left {
 			data.DropFirst()
@@ -427,9 +427,9 @@ func (s *evidence) windowed(ctx context.Context, slid windows, g *group, order [
 	return data, err
 }
 
-// leaving is how many readings at the beginning of the last window have left, its rest being the
+// dropped is how many readings at the beginning of the last window have left, its rest being the
 // beginning of the present one; all of them and more where the windows do not continue each other.
-func leaving(last, order []arrival) int {
+func dropped(last, order []arrival) int {
 	for left := range last {
 		if rest := last[left:]; len(rest) <= len(order) && slices.Equal(rest, order[:len(rest)]) {
 			return left
@@ -442,20 +442,20 @@ func leaving(last, order []arrival) int {
 func (s *task) listRegimes() []*regime {
 	next := len(s.history.Rounds) + 1
 	first := s.firstModels()
-	list := []*regime{{from: 1, models: first, said: first}}
+	list := []*regime{{from: 1, models: first, shownModels: first}}
 	for _, fit := range s.history.Fits {
 		last := list[len(list)-1]
-		said := s.refitted(last.said, fit)
+		said := s.refitted(last.shownModels, fit)
 		models := said
-		if s.traits.Expects {
+		if s.traits.LogExpectation {
 			models = s.refitted(last.models, fit.uninflated())
 		}
 		if fit.From <= last.from {
-			last.models, last.said = models, said
+			last.models, last.shownModels = models, said
 			continue
 		}
 		last.until = fit.From
-		list = append(list, &regime{from: fit.From, models: models, said: said})
+		list = append(list, &regime{from: fit.From, models: models, shownModels: said})
 	}
 	list[len(list)-1].until = next + 1
 	return list

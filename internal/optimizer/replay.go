@@ -102,21 +102,21 @@ func replay(ctx context.Context, cfg *Config, h *History, prior *State, with Res
 	var before *decision // in the same space
 	if prior == nil {
 		prior = &State{}
-		given.spread = sync.OnceValue(cfg.spread)
+		given.spreadPoints = sync.OnceValue(cfg.spreadPoints)
 		if cfg.Space.Arms != nil {
-			given.arms = cfg.Space.list(cfg.Space.places())
+			given.arms = cfg.Space.newPlaceList(cfg.Space.places())
 		}
 	} else {
 		given.arms, e.prior = prior.arms, prior.evidence
-		if given.spread, before = prior.spread, prior.decision; cfg != prior.cfg {
-			given.spread, before = sync.OnceValue(cfg.spread), nil
+		if given.spreadPoints, before = prior.spreadPoints, prior.decision; cfg != prior.cfg {
+			given.spreadPoints, before = sync.OnceValue(cfg.spreadPoints), nil
 		}
 	}
 	if err := e.regressAll(ctx); err != nil {
 		return nil, err
 	}
-	a := &account{evidence: e, trace: tracing{slid: windows{}, together: make([]together, len(e.targets))}}
-	if err := a.walk(ctx, prior.account); err != nil {
+	a := &account{evidence: e, trace: tracing{slid: windows{}, toldTogether: make([]toldTogether, len(e.targets))}}
+	if err := a.replayMultipliers(ctx, prior.account); err != nil {
 		return nil, err
 	}
 	var err error
@@ -131,7 +131,7 @@ func replay(ctx context.Context, cfg *Config, h *History, prior *State, with Res
 	if err != nil {
 		return nil, err
 	}
-	a.keepTrace(prior.account)
-	e.letGo()
+	a.reuseTrace(prior.account)
+	e.releasePrior()
 	return &State{a, d, a.shown}, nil
 }

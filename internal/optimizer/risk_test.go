@@ -94,7 +94,7 @@ func TestRiskOfOneLimit(t *testing.T) {
 		state := mustReplay(t, cfg, h)
 		d := sure(state.Suggest(background, Known{}))
 		estimates := sure(state.shown.estimate(background, []Place{d.Place}, nil))
-		return state.shown.breaks(estimates, 0, 0), state.shown.breaks(estimates, 1, 0)
+		return state.shown.breakChance(estimates, 0, 0), state.shown.breakChance(estimates, 1, 0)
 	}
 	const most, free = 0.02, 0.05
 	if a, b := chosen(`{}`); a < free || b < free {
@@ -271,9 +271,9 @@ func TestLimitsOnOneMetricAreOnOneNumber(t *testing.T) {
 		}
 		var breaks []float64
 		for j := range cfg.Costs {
-			breaks = append(breaks, s.shown.breaks(estimates, j, i))
+			breaks = append(breaks, s.shown.breakChance(estimates, j, i))
 		}
-		if any := s.cfg.anyOf(breaks, []int{0, 1, 2}); math.Abs(any-(1-want)) > 1e-9 {
+		if any := s.cfg.chanceAny(breaks, []int{0, 1, 2}); math.Abs(any-(1-want)) > 1e-9 {
 			t.Errorf("at %v beyond one with %v, want %v", at[i].U, any, 1-want)
 		}
 	}

@@ -29,14 +29,14 @@ func (s climbing) climb(ctx context.Context, at []Place) (maximum, error) {
 	})
 	climbing := climbers[0].score.Allowed && s.smooth()
 	if climbing {
-		if problem.Rise, err = s.rise(ctx); err != nil {
+		if problem.Rise, err = s.scoreWithSlopes(ctx); err != nil {
 			return maximum{}, err
 		}
 	}
 	switch {
 	case !climbing:
 		climbers, err = s.poll(problem, climbers)
-	case s.traits.Expects:
+	case s.traits.LogExpectation:
 		climbers, err = s.ascend(problem, climbers)
 	default:
 		climbers, err = s.ascendKinks(problem, climbers)
@@ -73,7 +73,7 @@ func (s climbing) followRisk(ctx context.Context, problem search.Problem, top *c
 		if err != nil {
 			return nil, err
 		}
-		return s.beyondRisk(ctx, at, estimates)
+		return s.riskExcess(ctx, at, estimates)
 	}
 	beyond, err := problem.Beyond([][]float64{top.u})
 	if err != nil || beyond[0] < -0.5 {
@@ -112,9 +112,9 @@ func (s climbing) poll(problem search.Problem, climbers []climber) ([]climber, e
 func (s *decision) startingPlaces() []Place {
 	near := s.nearIncumbent(s.effort().near, s.draw(s.Round()).Seed)
 	if near == nil || len(s.history.Rounds) <= fewRounds {
-		return s.amidSpread(append(near, s.pointsPlayed()...))
+		return s.withSpreadPoints(append(near, s.pointsPlayed()...))
 	}
-	return s.amidSpread(append(near, s.around.U))
+	return s.withSpreadPoints(append(near, s.searchCentre.U))
 }
 
 // finitePlaces are the places that an algorithm which looks at all of them together chooses among
@@ -153,7 +153,7 @@ type screening struct {
 // most places are ruled out without it.
 func (s climbing) screen(ctx context.Context, at []Place) ([]climber, string, error) {
 	all := &screening{climbing: s, at: at, scores: map[int]search.Score{}}
-	left, err := all.left(ctx)
+	left, err := all.relevant(ctx)
 	if err != nil {
 		return nil, "", err
 	}
@@ -161,8 +161,8 @@ func (s climbing) screen(ctx context.Context, at []Place) ([]climber, string, er
 	return leaders(lists.At(at, left), scores, mostAscents), all.reason, err
 }
 
-// left are the places whose scores matter.
-func (s *screening) left(ctx context.Context) ([]int, error) {
+// relevant are the places whose scores matter.
+func (s *screening) relevant(ctx context.Context) ([]int, error) {
 	left := lists.Below(len(s.at))
 	switch bounded := s.traits.RisesWithUncertainty || s.traits.Upper != nil; {
 	case bounded && len(s.history.Rounds) >= pruneFrom:
@@ -171,8 +171,8 @@ func (s *screening) left(ctx context.Context) ([]int, error) {
 			left, err = s.prune(ctx, left, rows)
 		}
 		return left, err
-	case s.traits.Above != nil:
-		return s.leading(ctx, left)
+	case s.traits.QuickUpper != nil:
+		return s.withAllLeaders(ctx, left)
 	}
 	return left, nil
 }
@@ -193,10 +193,10 @@ func (s *screening) scored(ctx context.Context, some []int) ([]search.Score, err
 	return lists.Map(some, func(i int) search.Score { return s.scores[i] }), nil
 }
 
-// leading are the places, in their order, that have all leaders among them: the others' bounds are
+// withAllLeaders are the places, in their order, that have all leaders among them: the others' bounds are
 // below the last of these.
-func (s *screening) leading(ctx context.Context, all []int) ([]int, error) {
-	bounds, err := s.bounds(ctx, all, s.whole, func(input *policy.Input) (policy.Scores, error) { return s.traits.Above(input), nil })
+func (s *screening) withAllLeaders(ctx context.Context, all []int) ([]int, error) {
+	bounds, err := s.bounds(ctx, all, s.fullInput, func(input *policy.Input) (policy.Scores, error) { return s.traits.QuickUpper(input), nil })
 	if err != nil {
 		return nil, err
 	}
@@ -217,14 +217,14 @@ func (s *screening) leading(ctx context.Context, all []int) ([]int, error) {
 // screenMeans works out what is known of all places in O(n) each.
 func (s *screening) screenMeans(ctx context.Context) error {
 	s.means, s.explained = make([][]float64, len(s.targets)), make([][]float64, len(s.sources))
-	points := s.seen(s.at)
+	points := s.pointsBySource(s.at)
 	for i := range s.sources {
 		src := &s.sources[i]
 		rows, err := src.Rows(ctx)
 		if err != nil {
 			return err
 		}
-		of, explained, err := rows.MeansBeside(ctx, points[i], s.beside(i))
+		of, explained, err := rows.MeansBeside(ctx, points[i], s.reference(i))
 		if err != nil {
 			return err
 		}
@@ -241,7 +241,7 @@ func (s *screening) screenMeans(ctx context.Context) error {
 // bound it gives is at least the final score, and most places are ruled out without a full solve.
 // The best place is never ruled out; of the other leaders, lesser ones on their own hills may be.
 func (s *screening) prune(ctx context.Context, left []int, rows int) ([]int, error) {
-	bounds, err := s.bounds(ctx, left, func(ctx context.Context, of []int) (*policy.Input, error) { return s.after(ctx, of, rows) }, s.closely)
+	bounds, err := s.bounds(ctx, left, func(ctx context.Context, of []int) (*policy.Input, error) { return s.partialInput(ctx, of, rows) }, s.tightBound)
 	if err != nil {
 		return nil, err
 	}
@@ -282,43 +282,43 @@ func (s *screening) bounds(ctx context.Context, of []int, known func(context.Con
 		}
 		raw, err := bound(input)
 		if err == nil {
-			copy(bounds[from:to], s.order(s.weigh(raw, input.Works), at))
+			copy(bounds[from:to], s.searchScores(s.addWorks(raw, input.Works), at))
 		}
 		return err
 	})
 }
 
-// closely is the closest bound that the policy knows.
-func (s *screening) closely(input *policy.Input) (policy.Scores, error) {
+// tightBound is the closest bound that the policy knows.
+func (s *screening) tightBound(input *policy.Input) (policy.Scores, error) {
 	if s.traits.Upper != nil {
 		return s.traits.Upper(input), nil
 	}
 	return s.policy.Score(input)
 }
 
-// whole is the input of some places.
-func (s *screening) whole(ctx context.Context, of []int) (*policy.Input, error) {
+// fullInput is the input of some places.
+func (s *screening) fullInput(ctx context.Context, of []int) (*policy.Input, error) {
 	at := lists.At(s.at, of)
-	estimates, rival, err := s.compare(ctx, at, s.known.at(at))
+	estimates, incumbent, err := s.estimateBeside(ctx, at, s.known.at(at))
 	if err != nil {
 		return nil, err
 	}
-	return s.bareInput(s.chance, estimates, rival), nil
+	return s.newInput(s.chance, estimates, incumbent), nil
 }
 
-// after is the input of some places with the standard deviations that the first rows of each factor
+// partialInput is the input of some places with the standard deviations that the first rows of each factor
 // leave.
-func (s *screening) after(ctx context.Context, of []int, rows int) (*policy.Input, error) {
+func (s *screening) partialInput(ctx context.Context, of []int, rows int) (*policy.Input, error) {
 	at := lists.At(s.at, of)
-	rival := s.rival(at)
-	estimates, err := s.gather(at, s.known.at(at), rival, func(i int, points posterior.Points) (p posterior.Prediction, err error) {
+	incumbent := s.newIncumbentInput(at)
+	estimates, err := s.gather(at, s.known.at(at), incumbent, func(i int, points posterior.Points) (p posterior.Prediction, err error) {
 		left, err := s.sources[i].Rows(ctx)
 		if err != nil {
 			return p, err
 		}
 		p.Means = lists.Map(s.sources[i].targets, func(k int) []float64 { return lists.At(s.means[k], of) })
-		if rival != nil {
-			p.Together = left.Together(s.beside(i), points.Inputs, lists.At(s.explained[i], of))
+		if incumbent != nil {
+			p.ReferenceCovariances = left.ReferenceCovariances(s.reference(i), points.Inputs, lists.At(s.explained[i], of))
 		}
 		p.Variances, err = left.VariancesAfter(ctx, rows, points.Inputs)
 		return p, err
@@ -326,5 +326,5 @@ func (s *screening) after(ctx context.Context, of []int, rows int) (*policy.Inpu
 	if err != nil {
 		return nil, err
 	}
-	return s.bareInput(s.chance, estimates, rival), nil
+	return s.newInput(s.chance, estimates, incumbent), nil
 }

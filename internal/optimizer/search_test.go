@@ -33,7 +33,7 @@ func TestGamesOfManyWaitingFollowEveryEdit(t *testing.T) {
 func liveCrowded(t *testing.T, cfg *Config, random *rand.Rand) {
 	t.Helper()
 	h := &History{}
-	for n := range 12 + manyWaiting {
+	for n := range 12 + manyPending {
 		h.Rounds = append(h.Rounds, asked(cfg, n+1, random))
 		if n >= 12 {
 			h.Rounds[n].Readings = make([]Reading, len(cfg.Metrics))
@@ -72,22 +72,22 @@ func TestShortlistChangesWithTheReadings(t *testing.T) {
 		}
 		return h
 	}
-	if s := mustReplay(t, cfg, waiting(relisted, manyWaiting)); s.decision.shortlist != nil {
-		t.Errorf("%d waiting trials are many", manyWaiting)
+	if s := mustReplay(t, cfg, waiting(shortlistReadings, manyPending)); s.decision.shortlist != nil {
+		t.Errorf("%d waiting trials are many", manyPending)
 	}
-	s := mustReplay(t, cfg, waiting(relisted, manyWaiting+1))
-	next := sure(s.Extend(background, waiting(relisted, manyWaiting+2)))
+	s := mustReplay(t, cfg, waiting(shortlistReadings, manyPending+1))
+	next := sure(s.Extend(background, waiting(shortlistReadings, manyPending+2)))
 	if s.decision.shortlist == nil || next.decision.shortlist != s.decision.shortlist {
 		t.Error("the next decision looks at another list")
 	}
-	later := sure(next.Extend(background, waiting(2*relisted, manyWaiting+1)))
+	later := sure(next.Extend(background, waiting(2*shortlistReadings, manyPending+1)))
 	again := 0
 	for _, p := range later.decision.shortlist.places {
 		if slices.ContainsFunc(s.decision.shortlist.places, func(q Place) bool { return slices.Equal(p.U, q.U) }) {
 			again++
 		}
 	}
-	if again > listed/10 { // corners may be
+	if again > shortlistSpread/10 { // corners may be
 		t.Errorf("%d of %d places are listed again", again, len(later.decision.shortlist.places))
 	}
 }

@@ -35,7 +35,7 @@ func TestReread(t *testing.T) {
 	const cost = 1 // the second constraint, target 2, metric 2
 	a := state.next.regime.transforms[1+cost]
 	longer := &History{Rounds: append(slices.Clone(h.Rounds), Round{Point: state.cfg.Space.Arms[x], Arm: x,
-		Readings: []Reading{{}, {}, {Told: true, Value: a.metric(value - a.shift), Revealed: 8}}})}
+		Readings: []Reading{{}, {}, {Told: true, Value: a.toMetric(value - a.shift), Revealed: 8}}})}
 	// A pending round narrows the others' variance; only the cost that was read is compared.
 	after, err := Replay(background, state.cfg, longer)
 	if err != nil {
@@ -240,7 +240,7 @@ func TestRegretBoundIsOfTheDecisions(t *testing.T) {
 		want, bounds := 0.0, sure(state.RegretBounds(background))
 		for i := range trace {
 			if i != 5 && i != 7 {
-				shown := trace[i].latent[0] * state.regimeAt(i + 1).transforms[0].scale
+				shown := trace[i].latentSD[0] * state.regimeAt(i + 1).transforms[0].scale
 				want += 2 * trace[i].Beta[0] * shown
 				if i < 5 {
 					near(t, i+1, "deviation", decisions[i].SD[0], shown)
@@ -278,7 +278,7 @@ func TestBoundsFollowWhatWasRead(t *testing.T) {
 	for i, row := range sure(state.ViolationTrace(background)) {
 		root := math.Sqrt(float64(i + 1))
 		moved := h.Rounds[i].Costs[0] + 0.7 + 0.1 + 1/root
-		regret += 2*trace[i].Beta[0]*trace[i].latent[0] + 2*2*min(1/root/0.6, 1) + (moved*moved/2+queue*max(1/root-0.6, 0))/(0.6*root/16)
+		regret += 2*trace[i].Beta[0]*trace[i].latentSD[0] + 2*2*min(1/root/0.6, 1) + (moved*moved/2+queue*max(1/root-0.6, 0))/(0.6*root/16)
 		queue, slack = max(queue+moved, 0), slack+1/root
 		near(t, i+1, "bound of the queue", row[0].Bound, max(queue-slack, 0))
 		near(t, i+1, "bound on regret", bounds[i], regret)
@@ -303,7 +303,7 @@ func TestBoundsFollowWhatWasRead(t *testing.T) {
 		}
 		cost := h.Rounds[i].Readings[1].Value + 0.4
 		sum += cost
-		regret += 2*trace[i].Beta[0]*trace[i].latent[0] - trace[i].Multipliers[0]*cost
+		regret += 2*trace[i].Beta[0]*trace[i].latentSD[0] - trace[i].Multipliers[0]*cost
 		near(t, i+1, "bound of the epochs", row[0].Bound, max(4*trace[i].Multipliers[0]/0.5+sum+float64(1+i/4)*noise, 0))
 		near(t, i+1, "bound on regret", bounds[i], regret)
 	}
@@ -331,18 +331,18 @@ func TestWindowsSlide(t *testing.T) {
 	moved := 0
 	for n, trace := range sure(state.Trace(background)) {
 		round := n + 1
-		anew, err := state.acting(background, round, state.path.items[n], nil)
+		anew, err := state.acting(background, round, state.pastMultipliers.items[n], nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		near(t, round, "information gain", trace.InformationGain[0], anew.gain[0])
-		estimates, err := state.ownEstimates(background, round, state.path.items[n], moment{regime: state.regimeAt(round)})
+		estimates, err := state.ownEstimates(background, round, state.pastMultipliers.items[n], moment{regime: state.regimeAt(round)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		next := state.policy.Step(state.path.items[n], &policy.Revealed{Round: round, Own: estimates[1:]})
-		if round < len(state.path.items) {
-			near(t, round, "multiplier", state.path.items[round][0], next[0])
+		next := state.policy.Step(state.pastMultipliers.items[n], &policy.Revealed{Round: round, Own: estimates[1:]})
+		if round < len(state.pastMultipliers.items) {
+			near(t, round, "multiplier", state.pastMultipliers.items[round][0], next[0])
 		}
 		if next[0] != 0 {
 			moved++
@@ -355,7 +355,7 @@ func TestWindowsSlide(t *testing.T) {
 		last, now []int
 		want      int
 	}{{[]int{1, 2, 3}, []int{1, 2, 3, 4}, 0}, {[]int{1, 2, 3}, []int{2, 3, 4}, 1}, {[]int{1, 2, 3}, []int{1, 3, 4}, 6}, {nil, []int{1}, 1}} {
-		if got := leaving(inOrder(c.last), inOrder(c.now)); got != c.want {
+		if got := dropped(inOrder(c.last), inOrder(c.now)); got != c.want {
 			t.Errorf("from %v to %v %d leave, want %d", c.last, c.now, got, c.want)
 		}
 	}

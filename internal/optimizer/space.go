@@ -54,9 +54,9 @@ func (d Dim) Choice(u float64) int {
 	return min(max(int(u*float64(d.Choices)), 0), d.Choices-1)
 }
 
-// unlike is the squared distance of two points in unit coordinates, two different choices being 1
+// dissimilarity is the squared distance of two points in unit coordinates, two different choices being 1
 // apart: they have no order.
-func (s Space) unlike(u, v []float64) float64 {
+func (s Space) dissimilarity(u, v []float64) float64 {
 	sum := 0.0
 	for k, d := range s.Dims {
 		switch difference := u[k] - v[k]; {
@@ -89,11 +89,13 @@ func (s Space) relabelled(u []float64) []float64 {
 	return v
 }
 
-// spread gives each kernel input the lengthscale of its parameter.
-func (s Space) spread(lengthscales []float64) []float64 { return lists.At(lengthscales, s.owners()) }
+// inputLengthscales gives each kernel input the lengthscale of its parameter.
+func (s Space) inputLengthscales(lengthscales []float64) []float64 {
+	return lists.At(lengthscales, s.inputParameters())
+}
 
-// owners says, for each kernel input, which parameter it belongs to.
-func (s Space) owners() []int {
+// inputParameters says, for each kernel input, which parameter it belongs to.
+func (s Space) inputParameters() []int {
 	var out []int
 	for k, d := range s.Dims {
 		out = append(out, slices.Repeat([]int{k}, d.inputs())...)
@@ -104,7 +106,7 @@ func (s Space) owners() []int {
 // categories says, for each kernel input, which categorical parameter it belongs to, −1 for a
 // number.
 func (s Space) categories() []int {
-	out := s.owners()
+	out := s.inputParameters()
 	for i, k := range out {
 		if s.Dims[k].Kind != Categorical {
 			out[i] = -1
@@ -261,14 +263,14 @@ func (s Space) axes() []search.Axis {
 	return axes
 }
 
-// arms are places as the regressions see them: the candidates, or those of a shortlist.
-type arms struct {
+// placeList are places as the regressions see them: the candidates, or those of a shortlist.
+type placeList struct {
 	places            []Place
 	features, indices *kernel.Inputs
 }
 
-func (s Space) list(places []Place) *arms {
-	a := &arms{places: places, features: kernel.NewInputs(s.width()), indices: kernel.NewInputs(1)}
+func (s Space) newPlaceList(places []Place) *placeList {
+	a := &placeList{places: places, features: kernel.NewInputs(s.width()), indices: kernel.NewInputs(1)}
 	for _, p := range places {
 		a.features.Append(s.features(p.U))
 		a.indices.Append([]float64{float64(p.Arm)})
@@ -277,7 +279,7 @@ func (s Space) list(places []Place) *arms {
 }
 
 // inputs are the candidates as a kernel sees them.
-func (a *arms) inputs(k Kernel) *kernel.Inputs {
+func (a *placeList) inputs(k Kernel) *kernel.Inputs {
 	if k.Name == "covariance" {
 		return a.indices
 	}

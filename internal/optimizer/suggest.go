@@ -18,11 +18,11 @@ func (s *decision) Suggest(ctx context.Context, known Known) (Decision, error) {
 	if err := ctx.Err(); err != nil {
 		return Decision{}, err
 	}
-	s, err := s.compared(ctx)
+	s, err := s.withIncumbent(ctx)
 	if err != nil {
 		return Decision{}, err
 	}
-	if s.designed(s.Round(), s.settings.InitialDesign()) {
+	if s.inFirstDesign(s.Round(), s.settings.InitialDesign()) {
 		return s.firstDesign(ctx, known)
 	}
 	found, err := s.maximise(ctx, known)
@@ -41,21 +41,21 @@ func (s *decision) maximise(ctx context.Context, known Known) (maximum, error) {
 	if s.arms != nil {
 		return s.best(ctx, s.arms.places, known)
 	}
-	if s.traits.LooksAtAll {
+	if s.traits.NeedsSet {
 		return s.best(ctx, s.finitePlaces(ctx, s.draw(s.Round())), known)
 	}
 	found, err := s.highest(ctx, known)
-	if err != nil || !s.littleLeft(found.value) {
+	if err != nil || !s.littleToGain(found.value) {
 		return found, err
 	}
-	if waiting, _ := s.underWay(); len(waiting) > 0 {
+	if waiting, _ := s.pendingPlaces(); len(waiting) > 0 {
 		return s.diversified(ctx, known, found)
 	}
 	if !s.tried()(found.place) {
 		return found, nil
 	}
 	settled, err := s.best(ctx, slices.Concat(s.diverse(), []Place{found.place, s.incumbent.place}), known)
-	if errors.Is(err, ErrNoneAllowed) || err == nil && !settled.among.settled {
+	if errors.Is(err, ErrNoneAllowed) || err == nil && !settled.among.dropped {
 		return found, nil
 	}
 	return settled, err
@@ -78,7 +78,7 @@ func (s *decision) scoreList(ctx context.Context, at []Place, known Known) (*sco
 		return nil, ErrNoneAllowed
 	}
 	l := &scoredPlaces{draw: s.draw(s.Round())}
-	of, input, err := s.choices(ctx, at, known.at(at), l.draw, false)
+	of, input, err := s.considered(ctx, at, known.at(at), l.draw, false)
 	if err != nil {
 		return nil, err
 	}
@@ -89,11 +89,11 @@ func (s *decision) scoreList(ctx context.Context, at []Place, known Known) (*sco
 	if l.scores, err = s.score(input); err != nil {
 		return nil, err
 	}
-	if err := s.askFurther(l.scores, l.at, false); err != nil {
+	if err := s.checkAllowed(l.scores, l.at, false); err != nil {
 		return nil, err
 	}
-	l.values, l.allowed, l.fellBack = s.effective(l.scores, l.at)
-	l.settled = !l.fellBack && s.settle(l.scores, l.at, l.allowed)
+	l.values, l.allowed, l.fellBack = s.choosable(l.scores, l.at)
+	l.dropped = !l.fellBack && s.dropWorseTried(l.scores, l.at, l.allowed)
 	return l, nil
 }
 
@@ -117,7 +117,7 @@ func (s *decision) bestWhere(l *scoredPlaces, suits func(i int) bool) (maximum, 
 		return maximum{}, ErrNoneAllowed
 	}
 	found := maximum{place: l.at[chosen], value: l.values[chosen], reason: reason(l.scores.Reason, l.fellBack), draw: l.draw, among: l}
-	if l.settled {
+	if l.dropped {
 		found.reason = policy.Settled
 	}
 	if s.traits.Drawn != nil {
@@ -132,10 +132,10 @@ func (s *decision) bestWhere(l *scoredPlaces, suits func(i int) bool) (maximum, 
 	return found, nil
 }
 
-// askFurther asks which places are allowed after all, from the largest score down, until no more
+// checkAllowed asks which places are allowed after all, from the largest score down, until no more
 // could be chosen or come next, or of all.
-func (s *decision) askFurther(scores policy.Scores, at []Place, all bool) error {
-	if scores.AllowedAfterAll == nil {
+func (s *decision) checkAllowed(scores policy.Scores, at []Place, all bool) error {
+	if scores.CheckAllowed == nil {
 		return nil
 	}
 	order, found := lists.Below(len(at)), []int{}
@@ -148,7 +148,7 @@ func (s *decision) askFurther(scores policy.Scores, at []Place, all bool) error 
 		}
 		if !scores.Allowed[i] && s.cfg.Space.offers(at[i]) {
 			var err error
-			if scores.Allowed[i], err = scores.AllowedAfterAll(i); err != nil {
+			if scores.Allowed[i], err = scores.CheckAllowed(i); err != nil {
 				return err
 			}
 		}
@@ -174,41 +174,41 @@ func (s *decision) decided(scores policy.Scores, at []Place, found []int, i int)
 	})
 }
 
-// choices are the places, by their index and in ascending order, that the algorithm chooses among,
+// considered are the places, by their index and in ascending order, that the algorithm chooses among,
 // and what it sees there. Of places over which it draws functions those are left out that would not
 // be chosen, unless all are asked for.
-func (s *decision) choices(ctx context.Context, at []Place, known func(j, i int) float64, draw Draw, all bool) (of []int, input *policy.Input, err error) {
+func (s *decision) considered(ctx context.Context, at []Place, known func(j, i int) float64, draw Draw, all bool) (of []int, input *policy.Input, err error) {
 	of = lists.Below(len(at))
-	if !s.traits.Blind && s.traits.Considers == nil && s.traits.Functions == nil {
+	if !s.traits.IgnoresEstimates && s.traits.Considers == nil && s.traits.Functions == nil {
 		input, err = s.inputAt(ctx, at, known, draw)
 		return of, input, err
 	}
-	unseen, err := s.unseen(ctx, at, known, draw)
+	unseen, err := s.inputWithoutEstimates(ctx, at, known, draw)
 	if err != nil || s.traits.Functions == nil {
 		return of, unseen, err
 	}
 	if s.traits.Considers != nil {
 		of = s.traits.Considers(unseen)
 	}
-	of = s.foremost(of, at, unseen.Works)
+	of = s.lowestRanked(of, at, unseen.Works)
 	if len(of) == 0 { // all that it considers has run out, or has not what is held
-		of = s.foremost(lists.Below(len(at)), at, unseen.Works)
+		of = s.lowestRanked(lists.Below(len(at)), at, unseen.Works)
 	}
 	some, knownOf := lists.At(at, of), func(j, i int) float64 { return known(j, of[i]) }
 	widths := s.traits.Functions(unseen)
 	if widths == nil || len(of) == 0 {
-		input, err = s.unseen(ctx, some, knownOf, draw)
+		input, err = s.inputWithoutEstimates(ctx, some, knownOf, draw)
 		return of, input, err
 	}
 	drawn, input, err := s.drawOver(ctx, some, knownOf, unseen, widths, all)
 	return lists.At(of, drawn), input, err
 }
 
-// foremost are the places of the lowest rank that may be chosen.
-func (s *decision) foremost(of []int, at []Place, works *policy.Estimate) []int {
-	scores := s.weigh(policy.Scores{}, works)
+// lowestRanked are the places of the lowest rank that may be chosen.
+func (s *decision) lowestRanked(of []int, at []Place, works *policy.Estimate) []int {
+	scores := s.addWorks(policy.Scores{}, works)
 	for rank := range ranks {
-		for _, usable := range []func(Place) bool{s.teaches(), s.cfg.Space.offers} { // the second where none may be chosen by the first
+		for _, usable := range []func(Place) bool{s.mayChoose(), s.cfg.Space.offers} { // the second where none may be chosen by the first
 			fits := func(i int) bool { return s.rank(scores, at[i], i) == rank && usable(at[i]) }
 			if some := slices.DeleteFunc(slices.Clone(of), func(i int) bool { return !fits(i) }); len(some) > 0 {
 				return some
@@ -220,7 +220,7 @@ func (s *decision) foremost(of []int, at []Place, works *policy.Estimate) []int 
 
 // Own returns the decision record of a point that somebody else chose as the next round.
 func (s *decision) Own(ctx context.Context, at Place, known Known) (Decision, error) {
-	s, err := s.compared(ctx)
+	s, err := s.withIncumbent(ctx)
 	if err != nil {
 		return Decision{}, err
 	}
@@ -231,11 +231,11 @@ func (s *decision) Own(ctx context.Context, at Place, known Known) (Decision, er
 
 // Acquisition returns what the next Suggest would maximise, at the given places.
 func (s *decision) Acquisition(ctx context.Context, at []Place, known Known) (Scores, error) {
-	s, err := s.compared(ctx)
+	s, err := s.withIncumbent(ctx)
 	if err != nil {
 		return Scores{}, err
 	}
-	of, input, err := s.choices(ctx, at, known.at(at), s.draw(s.Round()), true)
+	of, input, err := s.considered(ctx, at, known.at(at), s.draw(s.Round()), true)
 	out := Scores{Values: make([]float64, len(at)), Allowed: make([]bool, len(at)), Argmax: -1}
 	if err != nil || len(of) == 0 {
 		return out, err
@@ -244,12 +244,12 @@ func (s *decision) Acquisition(ctx context.Context, at []Place, known Known) (Sc
 	if err != nil {
 		return Scores{}, err
 	}
-	if err := s.askFurther(scores, lists.At(at, of), true); err != nil {
+	if err := s.checkAllowed(scores, lists.At(at, of), true); err != nil {
 		return out, err
 	}
-	values, allowed, fellBack := s.effective(scores, lists.At(at, of))
+	values, allowed, fellBack := s.choosable(scores, lists.At(at, of))
 	if !fellBack {
-		s.settle(scores, lists.At(at, of), allowed)
+		s.dropWorseTried(scores, lists.At(at, of), allowed)
 	}
 	for n, i := range of {
 		out.Values[i], out.Allowed[i] = values[n], allowed[n]
@@ -257,7 +257,7 @@ func (s *decision) Acquisition(ctx context.Context, at []Place, known Known) (Sc
 	if best := Argmax(values, scores.Untruncated, allowed, scores.Relative); best >= 0 {
 		out.Argmax = of[best]
 	}
-	out.Logarithmic = s.traits.Expects
+	out.Logarithmic = s.traits.LogExpectation
 	return out, nil
 }
 
@@ -269,10 +269,10 @@ func (s *evidence) decide(ctx context.Context, shown *shown, prior *decision) (*
 		before = prior.shortlist
 	}
 	var err error
-	if d.shortlist, err = d.shorten(ctx, before); err != nil {
+	if d.shortlist, err = d.makeShortlist(ctx, before); err != nil {
 		return nil, err
 	}
-	shown.shortlist, d.spent = d.shortlist, d.listSpent()
+	shown.shortlist, d.avoided = d.shortlist, d.listAvoided()
 	d.works, err = d.learnWorks(ctx, prior)
 	return d, err
 }
@@ -311,7 +311,7 @@ func (s *decision) designPlace(keeps func(Place) bool) (Place, bool) {
 		if keeps(allowed[len(allowed)-1]) {
 			kept = append(kept, allowed[len(allowed)-1])
 		}
-		if n := len(kept); n >= t && !s.isSpent(kept[n-1]) && !tried(kept[n-1]) {
+		if n := len(kept); n >= t && !s.isAvoided(kept[n-1]) && !tried(kept[n-1]) {
 			return kept[n-1], true
 		}
 	}
@@ -350,11 +350,11 @@ func (s *decision) nearestFreshArm(u []float64, keeps func(Place) bool) (Place, 
 		tried[string(lists.Bits(r.Point))] = true
 	}
 	for _, allowed := range []func(Place) bool{keeps, func(Place) bool { return true }} {
-		for _, left := range []func(Place) bool{func(p Place) bool { return !tried[string(lists.Bits(p.U))] }, func(p Place) bool { return !s.isSpent(p) }, s.cfg.Space.offers} {
+		for _, left := range []func(Place) bool{func(p Place) bool { return !tried[string(lists.Bits(p.U))] }, func(p Place) bool { return !s.isAvoided(p) }, s.cfg.Space.offers} {
 			best, nearest := math.Inf(1), Place{Arm: -1}
 			for i, a := range space.Arms {
 				at := Place{U: a, Arm: i}
-				if distance := space.unlike(a, u); distance < best && s.cfg.Space.offers(at) && left(at) && allowed(at) {
+				if distance := space.dissimilarity(a, u); distance < best && s.cfg.Space.offers(at) && left(at) && allowed(at) {
 					best, nearest = distance, at
 				}
 			}
@@ -382,7 +382,7 @@ const (
 // nearPending tells of a place whether it lies within leastDistance of a trial that waits, in every
 // unit coordinate.
 func (s *decision) nearPending() func(Place) bool {
-	waiting, _ := s.underWay()
+	waiting, _ := s.pendingPlaces()
 	return func(p Place) bool {
 		return slices.ContainsFunc(waiting, func(w Place) bool { return search.Within(leastDistance, p.U, w.U) })
 	}
@@ -395,7 +395,7 @@ func (s *decision) diverse() []Place {
 		return s.shortlist.places
 	}
 	n, seed := len(s.history.Rounds), s.draw(s.Round()).Seed
-	count := min(listed, max(fewestDiverse, diverseWork/(n*n)))
+	count := min(shortlistSpread, max(fewestDiverse, diverseWork/(n*n)))
 	return s.placesOf(s.cfg.overhanging(count, seed), s.nearIncumbent(s.effort().near, seed))
 }
 
@@ -411,9 +411,9 @@ func (s *decision) diversified(ctx context.Context, known Known, found maximum) 
 			return maximum{}, err
 		}
 	}
-	beside, tried, least := s.nearPending(), s.tried(), math.Log(safeEnough)
+	near, tried, least := s.nearPending(), s.tried(), math.Log(safeEnough)
 	elsewhere, err := s.bestWhere(among, func(i int) bool {
-		return among.scores.Allowed[i] && among.scores.Fallback[i] >= least && !beside(among.at[i]) && !tried(among.at[i])
+		return among.scores.Allowed[i] && among.scores.Fallback[i] >= least && !near(among.at[i]) && !tried(among.at[i])
 	})
 	if errors.Is(err, ErrNoneAllowed) {
 		return found, nil
@@ -449,33 +449,33 @@ func (s *decision) decision(ctx context.Context, at Place, known Known, draw Dra
 		}
 		d.Works = works[0]
 	}
-	if input.Rival != nil {
+	if input.Incumbent != nil {
 		best, t := s.incumbent, s.transforms[0]
-		improvement := policy.ExpectedGain(s.believed(input, at), 0)
-		d.ExpectedImprovement, d.Incumbent = math.Abs(t.metric(best.mean[0]+improvement)-t.metric(best.mean[0])), best.round
+		improvement := policy.ExpectedGain(s.asShown(input, at), 0)
+		d.ExpectedImprovement, d.Incumbent = math.Abs(t.toMetric(best.mean[0]+improvement)-t.toMetric(best.mean[0])), best.round
 	}
 	return d, nil
 }
 
-// believed is the input of one place with what is believed there and at x* in place of what is
+// asShown is the input of one place with what is believed there and at x* in place of what is
 // decided by: the same means, and the widths that are said. Limits are no chances there: what is
 // said to improve is the objective, not its worth.
-func (s *decision) believed(input *policy.Input, at Place) *policy.Input {
-	said, rival := *input, *input.Rival
-	said.Rival, said.Costs, said.Given = &rival, slices.Clone(input.Costs), slices.Repeat([]bool{true}, len(input.Costs))
-	rival.SD, rival.Together, rival.Noise = slices.Clone(rival.SD), slices.Clone(rival.Together), slices.Clone(rival.Noise)
+func (s *decision) asShown(input *policy.Input, at Place) *policy.Input {
+	said, incumbent := *input, *input.Incumbent
+	said.Incumbent, said.Costs, said.Given = &incumbent, slices.Clone(input.Costs), slices.Repeat([]bool{true}, len(input.Costs))
+	incumbent.SD, incumbent.Covariance, incumbent.Noise = slices.Clone(incumbent.SD), slices.Clone(incumbent.Covariance), slices.Clone(incumbent.Noise)
 	for k, t := range s.targets {
 		if t.metric < 0 {
 			continue
 		}
-		width, estimate := s.shown.width(t.metric), &said.Reward
+		width, estimate := s.shown.sdFactor(t.metric), &said.Reward
 		if k > 0 {
 			estimate = &said.Costs[k-1]
 		}
 		estimate.SD = []float64{width * estimate.SD[0]}
-		rival.SD[k] *= width
-		rival.Together[k] = []float64{width * width * rival.Together[k][0]}
-		rival.Noise[k] = []float64{s.shown.noiseAt(k, at)}
+		incumbent.SD[k] *= width
+		incumbent.Covariance[k] = []float64{width * width * incumbent.Covariance[k][0]}
+		incumbent.Noise[k] = []float64{s.shown.noiseAt(k, at)}
 	}
 	return &said
 }

@@ -101,7 +101,7 @@ func mustReplay(t testing.TB, cfg *Config, h *History) *State {
 }
 
 // deciding is the next decision with what it compares places with.
-func deciding(s *State) *decision { return sure(s.compared(background)) }
+func deciding(s *State) *decision { return sure(s.withIncumbent(background)) }
 
 // TestIncumbentsAreFoundForDecisions: what is read of a state needs none, and the next state goes on
 // from what a decision found.
@@ -114,17 +114,17 @@ func TestIncumbentsAreFoundForDecisions(t *testing.T) {
 	sure(s.Posterior(background, []Place{s.placeOf(1)}))
 	sure(s.Recommendation(background))
 	sure(s.Violations(background))
-	if _, found := s.next.whole.Kept(); found {
+	if _, found := s.next.resolved.Kept(); found {
 		t.Error("reading a state finds what decisions compare places with")
 	}
 	d := sure(s.Suggest(background, Known{}))
-	before, found := s.next.whole.Kept()
+	before, found := s.next.resolved.Kept()
 	if !found {
 		t.Fatal("a decision keeps nothing of what it compared places with")
 	}
 	waiting := Round{Point: d.Place.U, Arm: -1, Suggested: true, Readings: make([]Reading, len(cfg.Metrics))}
 	next := sure(s.Extend(background, &History{Rounds: append(slices.Clip(h.Rounds), waiting)}))
-	if now := deciding(next).contended.estimates; &now[0].Mean[0] != &before.contended.estimates[0].Mean[0] {
+	if now := deciding(next).eligibleMeans.estimates; &now[0].Mean[0] != &before.eligibleMeans.estimates[0].Mean[0] {
 		t.Error("the means at the points read are worked out again though nothing was read")
 	}
 }
@@ -385,7 +385,7 @@ func TestABatchAtAFoundPeakIsHeldApart(t *testing.T) {
 		}
 		return count
 	}
-	for _, size := range []int{8, 2 * manyWaiting} {
+	for _, size := range []int{8, 2 * manyPending} {
 		list := batch(t, cfg, h, size)
 		if n := beside(list); n > 0 {
 			t.Errorf("%d of a batch of %d lie beside another", n, size)

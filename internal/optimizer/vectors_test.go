@@ -262,7 +262,7 @@ func compareRound(t *testing.T, state *State, want vectorRound, known Known, dra
 	acted := sure(state.decision.estimate(background, places, nil))
 	shown := sure(state.Posterior(background, places))
 	raw := sure(state.policy.Score(sure(deciding(state).inputAt(background, places, known.at(places), draw))))
-	values, allowed, _ := state.effective(raw, places)
+	values, allowed, _ := state.choosable(raw, places)
 	for arm := range places {
 		near(t, n, "mean", acted[0].Mean[arm], want.MeanF[arm])
 		near(t, n, "sd", acted[0].SD[arm], want.SDF[arm])

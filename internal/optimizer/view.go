@@ -17,43 +17,43 @@ import (
 // and γ.
 type view struct {
 	*evidence
-	round       int
-	regime      *regime
-	transforms  []transform // per target
-	sources     []source    // distinct regressions
-	sourceOf    []int       // by target; −1 when given
-	beta        []float64
-	gain        []float64 // per target
-	lambda      []float64 // per target
-	multipliers []float64
-	whole       *checkpoint.Once[*view] // see comparing
-	before      contended               // what the decision of the state before compared, where nothing was read since
-	incumbent   *incumbent
-	around      *Place // the incumbent among the points read, which a search looks around
-	contended   contended
-	allowances  []allowance
-	shortlist   *shortlist // where the search looks while many trials wait, else nil
-	slid        windows    // what earlier rounds left, while rounds are gone through in order; else nil
-	says        bool       // it is what is told, not what is decided by
+	round         int
+	regime        *regime
+	transforms    []transform // per target
+	sources       []source    // distinct regressions
+	sourceOf      []int       // by target; −1 when given
+	beta          []float64
+	gain          []float64 // per target
+	lambda        []float64 // per target
+	multipliers   []float64
+	resolved      *checkpoint.Once[*view] // see withIncumbent
+	priorMeans    knownMeans              // what the decision of the state before compared, where nothing was read since
+	incumbent     *incumbent
+	searchCentre  *Place // the incumbent among the points read, which a search looks around
+	eligibleMeans knownMeans
+	allowances    []allowance
+	shortlist     *shortlist // where the search looks while many trials wait, else nil
+	slid          windows    // what earlier rounds left, while rounds are gone through in order; else nil
+	forDisplay    bool       // it is what is told, not what is decided by
 }
 
 // model is a metric's model.
 func (v *view) model(metric int) metricModel {
-	if v.says {
-		return v.regime.said[metric]
+	if v.forDisplay {
+		return v.regime.shownModels[metric]
 	}
 	return v.regime.models[metric]
 }
 
-// otherwise tells whether a metric is believed otherwise than it is decided by.
-func (v *view) otherwise() bool {
-	return v.cfg.someMetric(func(metric int) bool { return v.width(metric) != 1 })
+// shownDiffers tells whether a metric is believed otherwise than it is decided by.
+func (v *view) shownDiffers() bool {
+	return v.cfg.someMetric(func(metric int) bool { return v.sdFactor(metric) != 1 })
 }
 
-// width is by how much wider than the regression a metric is believed to be,
+// sdFactor is by how much wider than the regression a metric is believed to be,
 //
 //	√(σ²/σ₀²),   σ₀² being the kernel's variance that is regressed.
-func (v *view) width(metric int) float64 {
+func (v *view) sdFactor(metric int) float64 {
 	regressed, believed := v.regime.models[metric].kernel.Variance, v.model(metric).kernel.Variance
 	if regressed == believed {
 		return 1
@@ -70,10 +70,10 @@ func (s *evidence) acting(ctx context.Context, t int, q []float64, slid windows)
 // actingIn is acting with the hyperparameters of a regime. A metric without a scale yet is seen by
 // its prior mean alone, centred on the limit: its readings have units of which nothing is known.
 func (s *evidence) actingIn(ctx context.Context, regime *regime, t int, q []float64, slid windows) (*view, error) {
-	v := &view{evidence: s, round: t, regime: regime, transforms: slices.Clone(regime.transforms), multipliers: q, slid: slid, whole: new(checkpoint.Once[*view])}
+	v := &view{evidence: s, round: t, regime: regime, transforms: slices.Clone(regime.transforms), multipliers: q, slid: slid, resolved: new(checkpoint.Once[*view])}
 	for k, target := range s.targets {
 		if target.metric >= 0 && !s.scaled(regime.models[target.metric]) {
-			blind := transform{warp: warp.Identity, blind: true}
+			blind := transform{warp: warp.Identity, priorOnly: true}
 			if target.cost >= 0 {
 				blind.margin = s.cfg.Costs[target.cost].Margin
 				blind.shift = blind.margin
@@ -93,7 +93,7 @@ func (s *evidence) actingIn(ctx context.Context, regime *regime, t int, q []floa
 	if err != nil {
 		return nil, err
 	}
-	v.allowances, v.before = v.allowancesAt(v.round), v.contendedBefore()
+	v.allowances, v.priorMeans = v.allowancesAt(v.round), v.findPriorMeans()
 	return v, v.widths(ctx)
 }
 
@@ -101,7 +101,7 @@ func (s *evidence) actingIn(ctx context.Context, regime *regime, t int, q []floa
 // else.
 func (s *evidence) observed(ctx context.Context, t int, slid windows) (*view, error) {
 	regime := s.regimeAt(t)
-	v := &view{evidence: s, round: t, regime: regime, transforms: regime.transforms, slid: slid, says: true}
+	v := &view{evidence: s, round: t, regime: regime, transforms: regime.transforms, slid: slid, forDisplay: true}
 	if s.next != nil && s.next.round == t && s.next.seesWhatArrived() {
 		v.sources, v.sourceOf = s.next.sources, s.next.sourceOf
 		return v, nil
@@ -112,13 +112,13 @@ func (s *evidence) observed(ctx context.Context, t int, slid windows) (*view, er
 // seesWhatArrived tells whether the readings that arrived, and nothing else, are what the view's
 // decision goes by.
 func (v *view) seesWhatArrived() bool {
-	return !v.traits.ActsOnOwnData() && !v.waits() &&
-		!slices.ContainsFunc(v.transforms, func(t transform) bool { return t.blind })
+	return !v.traits.ActsOnOwnData() && !v.hasPending() &&
+		!slices.ContainsFunc(v.transforms, func(t transform) bool { return t.priorOnly })
 }
 
-// waits tells whether trials that wait are among what its decision goes by.
-func (v *view) waits() bool {
-	return slices.ContainsFunc(v.sources, func(src source) bool { return len(src.waiting) > 0 })
+// hasPending tells whether trials that wait are among what its decision goes by.
+func (v *view) hasPending() bool {
+	return slices.ContainsFunc(v.sources, func(src source) bool { return len(src.pending) > 0 })
 }
 
 // sourcesArrived gives each metric its arrived readings in the window, and its pending points after
@@ -133,10 +133,10 @@ func (v *view) sourcesArrived(ctx context.Context, withPending bool) error {
 		if withPending {
 			waiting = v.pending(v.round, t.metric)
 		}
-		i := slices.IndexFunc(v.sources, func(src source) bool { return src.group == g && slices.Equal(src.waiting, waiting) })
+		i := slices.IndexFunc(v.sources, func(src source) bool { return src.group == g && slices.Equal(src.pending, waiting) })
 		if i < 0 {
 			i = len(v.sources)
-			v.sources = append(v.sources, source{group: g, waiting: waiting})
+			v.sources = append(v.sources, source{group: g, pending: waiting})
 		}
 		v.sourceOf[k] = i
 		v.sources[i].targets = append(v.sources[i].targets, k)
@@ -182,7 +182,7 @@ func (v *view) sourcePenalised(ctx context.Context) error {
 	v.sourceOf = v.regime.ownOf
 	src := source{group: v.regime.own[0], targets: []int{0}}
 	if v.settings.PendingNarrows() {
-		src.waiting = v.incomplete(v.round)
+		src.pending = v.incomplete(v.round)
 	}
 	err := v.condition(ctx, &src, func(rows *posterior.Rows, _ int) []float64 {
 		var y []float64
@@ -198,7 +198,7 @@ func (v *view) sourcePenalised(ctx context.Context) error {
 
 // widths adds γ_t and β_t.
 func (v *view) widths(ctx context.Context) error {
-	w := policy.Width{Round: v.round, Multipliers: v.multipliers,
+	w := policy.WidthInput{Round: v.round, Multipliers: v.multipliers,
 		Gain: make([]float64, len(v.targets)), Lambda: make([]float64, len(v.targets))}
 	for k, t := range v.targets {
 		if t.metric >= 0 {
@@ -249,7 +249,7 @@ type source struct {
 	arrived int    // readings
 	targets []int
 	rounds  []int // of the points of its rows, where it has any
-	waiting []int // pending rounds
+	pending []int // pending rounds
 }
 
 // rowsAt are the first of its rows at each of so many places, −1 for none; at is the place of a
@@ -305,12 +305,12 @@ func (v *view) condition(ctx context.Context, src *source, whitened func(rows *p
 
 // amongCandidates is condition where there are many more readings than candidates.
 func (v *view) amongCandidates(ctx context.Context, src *source) (err error) {
-	st, c := src.group.sequential, &posterior.Candidates{Waiting: len(src.waiting) > 0}
+	st, c := src.group.sequential, &posterior.Candidates{HasPending: len(src.pending) > 0}
 	if i := v.round - st.from; i < len(st.noted.items) {
 		c.Noted = &st.noted.items[i]
 	} else {
 		c.Arms = st.arms
-		c.Narrowed, err = v.narrowed(ctx, src.group, st.arms, src.waiting)
+		c.Narrowed, err = v.narrowed(ctx, src.group, st.arms, src.pending)
 	}
 	c.ByRows = func(ctx context.Context) (*posterior.Rows, error) { return v.byRows(ctx, src) }
 	src.Posterior = c
@@ -320,18 +320,18 @@ func (v *view) amongCandidates(ctx context.Context, src *source) (err error) {
 // byRows regresses a source among candidates on one point a candidate, whose reading is the mean of
 // the candidate's own by their precision: the posterior is the same.
 func (v *view) byRows(ctx context.Context, src *source) (*posterior.Rows, error) {
-	order, answers := v.collapsed(src)
+	order, answers := v.perCandidate(src)
 	rows := &posterior.Rows{Read: len(order), Data: gp.NewData(src.group.function, v.inputWidth(src.kernel))}
 	if err := v.appendRounds(ctx, rows.Data, src.kernel, order, nil); err != nil {
 		return nil, err
 	}
 	rows.Z = lists.Map(answers, func(y []float64) []float64 { return rows.Data.Whiten(nil, y) })
-	return rows, v.appendPending(ctx, &source{kernel: src.kernel, group: src.group, waiting: src.waiting}, rows)
+	return rows, v.appendPending(ctx, &source{kernel: src.kernel, group: src.group, pending: src.pending}, rows)
 }
 
-// collapsed makes one reading of the readings of each arm, y = λ Σ y_s/λ_s with λ = 1/Σ (1/λ_s),
+// perCandidate makes one reading of the readings of each arm, y = λ Σ y_s/λ_s with λ = 1/Σ (1/λ_s),
 // per target of the source.
-func (v *view) collapsed(src *source) (order []arrival, answers [][]float64) {
+func (v *view) perCandidate(src *source) (order []arrival, answers [][]float64) {
 	answers = make([][]float64, len(src.targets))
 	at := map[int]int{}
 	for i, a := range src.group.order[:src.arrived] {
@@ -347,7 +347,7 @@ func (v *view) collapsed(src *source) (order []arrival, answers [][]float64) {
 			if !ok {
 				answers[t] = append(answers[t], 0)
 			}
-			answers[t][n] += v.answer(k, i) / a.lambda
+			answers[t][n] += v.responseOf(k, i) / a.lambda
 		}
 	}
 	for n := range order {
@@ -359,18 +359,18 @@ func (v *view) collapsed(src *source) (order []arrival, answers [][]float64) {
 	return order, answers
 }
 
-// answer is target k's response in the i-th reading, 0 where readings are not looked at.
-func (v *view) answer(k, i int) float64 {
-	if v.transforms[k].blind {
+// responseOf is target k's response in the i-th reading, 0 where readings are not looked at.
+func (v *view) responseOf(k, i int) float64 {
+	if v.transforms[k].priorOnly {
 		return 0
 	}
-	return v.regime.answers[k][i]
+	return v.regime.responses[k][i]
 }
 
 // whitened is z for target k of the readings seen.
 func (v *view) whitened(src *source, rows *posterior.Rows, k int) []float64 {
 	switch {
-	case v.transforms[k].blind:
+	case v.transforms[k].priorOnly:
 		return make([]float64, rows.Read)
 	case rows.Of != nil:
 		return v.regime.whitened[k][:rows.Read]
@@ -382,14 +382,14 @@ func (v *view) whitened(src *source, rows *posterior.Rows, k int) []float64 {
 
 // appendPending adds the rounds that wait to a source's rows.
 func (v *view) appendPending(ctx context.Context, src *source, rows *posterior.Rows) error {
-	if len(src.waiting) == 0 {
+	if len(src.pending) == 0 {
 		return nil
 	}
 	m := src.group.model
-	order := lists.Map(src.waiting, func(r int) arrival { return arrival{round: r, lambda: m.noise.at(v.placeOf(r), m.lambda)} })
-	known, before := v.waitedBefore(src, rows)
+	order := lists.Map(src.pending, func(r int) arrival { return arrival{round: r, lambda: m.noise.atPlace(v.placeOf(r), m.lambda)} })
+	known, before := v.priorPending(src, rows)
 	rows.Narrow(before)
-	src.rounds = append(src.rounds, src.waiting...)
+	src.rounds = append(src.rounds, src.pending...)
 	err := v.appendRounds(ctx, rows.Data, m.kernel, order[known:], nil)
 	for n, z := range rows.Z {
 		rows.Z[n] = append(z[:rows.Read:rows.Read], make([]float64, len(order))...)
@@ -397,18 +397,18 @@ func (v *view) appendPending(ctx context.Context, src *source, rows *posterior.R
 	return err
 }
 
-// waitedBefore are the prior state's rows of the same readings and the first of the same pending
+// priorPending are the prior state's rows of the same readings and the first of the same pending
 // points, how many, nil if there are none: whoever asks for many trials in a row adds one to those
 // that wait each time.
-func (v *view) waitedBefore(src *source, rows *posterior.Rows) (waiting int, before *posterior.Rows) {
-	if v.prior == nil || rows.Of == nil || src.group.begun == nil || src.group.known != src.arrived {
+func (v *view) priorPending(src *source, rows *posterior.Rows) (waiting int, before *posterior.Rows) {
+	if v.prior == nil || rows.Of == nil || src.group.continues == nil || src.group.reused != src.arrived {
 		return 0, nil
 	}
 	for i := range v.prior.next.sources {
 		known := &v.prior.next.sources[i]
-		n := len(known.waiting)
-		if known.group == src.group.begun && known.arrived == src.arrived && 0 < n && n <= len(src.waiting) && slices.Equal(known.waiting, src.waiting[:n]) &&
-			!slices.ContainsFunc(known.waiting, func(round int) bool { return !v.samePoint(round) }) {
+		n := len(known.pending)
+		if known.group == src.group.continues && known.arrived == src.arrived && 0 < n && n <= len(src.pending) && slices.Equal(known.pending, src.pending[:n]) &&
+			!slices.ContainsFunc(known.pending, func(round int) bool { return !v.samePoint(round) }) {
 			if before, ok := known.Posterior.(*posterior.Rows); ok && before.Of != nil {
 				return n, before
 			}

@@ -169,10 +169,10 @@ func expectedExcessOf(t *testing.T, w warp.Warp, sign float64) {
 	want := 0.0
 	for i := range steps {
 		u := 0.2 + 0.5*math.Sqrt2*math.Erfinv(2*(float64(i)+0.5)/steps-1)
-		want += max(sign*(tr.metric(u-tr.shift)-0.3), 0) / steps
+		want += max(sign*(tr.toMetric(u-tr.shift)-0.3), 0) / steps
 	}
 	for _, far := range []float64{-9, 9} {
-		if got := tr.excess(far, 0, 0.3); far < 0 && got != 0 || far > 0 && math.Abs(got-sign*(tr.metric(far+tr.margin-tr.shift)-0.3)) > 1e-12 {
+		if got := tr.excess(far, 0, 0.3); far < 0 && got != 0 || far > 0 && math.Abs(got-sign*(tr.toMetric(far+tr.margin-tr.shift)-0.3)) > 1e-12 {
 			t.Errorf("sign %g, power %g: a target that is surely %g exceeds the limit by %g", sign, w.Power, far, got)
 		}
 	}
@@ -210,7 +210,7 @@ func TestFitsWidenByTheirOwnErrors(t *testing.T) {
 		{[]float64{1e6}, 1, 2.4}, // one wrong reading
 		{[]float64{1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9}, 4, 4},
 	} {
-		if got := scaleOf(c.squares); !(got >= c.low && got <= c.high) {
+		if got := inflationOf(c.squares); !(got >= c.low && got <= c.high) {
 			t.Errorf("residuals² %v: inflation %g, want %g to %g", c.squares, got, c.low, c.high)
 		}
 	}

@@ -23,7 +23,7 @@ import (
 type works struct {
 	model    *probit.Model
 	kernel   Kernel // of which the name says what inputs are
-	base     float64
+	baseRate float64
 	outcomes outcomes
 }
 
@@ -87,8 +87,8 @@ func (s *decision) learnWorks(ctx context.Context, prior *decision) (*works, err
 		return prior.works, nil
 	}
 	out := &works{kernel: k, outcomes: all}
-	out.base = (float64(len(all.worked)-failed) + usualOutcomes - usualFailures) / (float64(len(all.worked)) + usualOutcomes)
-	part, err := all.telling(ctx, s.cfg.Space.spread(s.cfg.Space.priorLengthscales()))
+	out.baseRate = (float64(len(all.worked)-failed) + usualOutcomes - usualFailures) / (float64(len(all.worked)) + usualOutcomes)
+	part, err := all.mostInformative(ctx, s.cfg.Space.inputLengthscales(s.cfg.Space.priorLengthscales()))
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func (s *decision) learnWorks(ctx context.Context, prior *decision) (*works, err
 			if err != nil {
 				return nil, err
 			}
-			mean := math.Sqrt2 * math.Erfinv(2*out.base-1) * math.Sqrt(1+latent*latent)
+			mean := math.Sqrt2 * math.Erfinv(2*out.baseRate-1) * math.Sqrt(1+latent*latent)
 			model, err := probit.Fit(ctx, function, part.inputs, part.worked, mean)
 			if err != nil {
 				return nil, err
@@ -155,10 +155,10 @@ func (o outcomes) same(other outcomes) bool {
 	return slices.Equal(o.worked, other.worked) && slices.EqualFunc(o.inputs, other.inputs, slices.Equal)
 }
 
-// telling are all outcomes where they are few. Of many, half of mostOutcomes are those nearest to
+// mostInformative are all outcomes where they are few. Of many, half of mostOutcomes are those nearest to
 // one of the other kind, between which the edge lies, and half those farthest from all taken
 // before, one after another, which say what lies away from it; in their order.
-func (o outcomes) telling(ctx context.Context, lengthscales []float64) (outcomes, error) {
+func (o outcomes) mostInformative(ctx context.Context, lengthscales []float64) (outcomes, error) {
 	n := len(o.worked)
 	if n <= mostOutcomes {
 		return o, nil
@@ -194,23 +194,23 @@ func (s *decision) worksAt(ctx context.Context, at []Place) (*policy.Estimate, e
 		return nil, nil
 	}
 	means, variances, err := s.works.model.Predict(ctx, s.points(s.works.kernel, at).Inputs)
-	return &policy.Estimate{Mean: means, SD: roots(variances, 1)}, err
+	return &policy.Estimate{Mean: means, SD: deviations(variances, 1)}, err
 }
 
-// weigh lets scores know where trials work. To the logarithm of an expectation that of the chance
+// addWorks lets scores know where trials work. To the logarithm of an expectation that of the chance
 // is added, times worksWeight. Other scores stay as published, and unlikely places are left until
 // nothing else is.
-func (s *decision) weigh(scores policy.Scores, latent *policy.Estimate) policy.Scores {
+func (s *decision) addWorks(scores policy.Scores, latent *policy.Estimate) policy.Scores {
 	if latent == nil {
 		return scores
 	}
-	if !s.traits.Expects {
+	if !s.traits.LogExpectation {
 		scores.Unlikely = make([]bool, len(latent.Mean))
 	}
 	for i, mean := range latent.Mean {
 		chance, _, _ := policy.LogChance(mean, latent.SD[i]*latent.SD[i])
-		if !s.traits.Expects {
-			scores.Unlikely[i] = chance < math.Log(min(unlikely, s.works.base*unlikelyShare))
+		if !s.traits.LogExpectation {
+			scores.Unlikely[i] = chance < math.Log(min(unlikely, s.works.baseRate*unlikelyShare))
 			continue
 		}
 		scores.Value[i] += worksWeight * chance
@@ -224,7 +224,7 @@ func (s *decision) weigh(scores policy.Scores, latent *policy.Estimate) policy.S
 // worksSlopes are the slopes, along the kernel inputs of places, of what weigh adds to their
 // scores; nil where it adds nothing.
 func (s *decision) worksSlopes(ctx context.Context, at []Place, latent *policy.Estimate) ([][]float64, error) {
-	if latent == nil || !s.traits.Expects {
+	if latent == nil || !s.traits.LogExpectation {
 		return nil, nil
 	}
 	means, variances, err := s.works.model.Gradients(ctx, s.points(s.works.kernel, at).Inputs)
@@ -262,24 +262,24 @@ func (s *decision) WorksChance(ctx context.Context, at []Place) ([]float64, erro
 	return chances, nil
 }
 
-// spent are settings that are not suggested again by themselves: those of a trial that failed
+// avoided are settings that are not suggested again by themselves: those of a trial that failed
 // because of its settings, and those of one that failed by chance or was abandoned until something
 // new has been read. Otherwise an algorithm which learned nothing would ask for the same again. On
 // a continuous space what lies within spentReach of them counts as the same.
-type spent struct {
+type avoided struct {
 	points  [][]float64 // unit coordinates
 	inputs  [][]float64 // of the points
 	inverse []float64   // 1/(length an input is measured by)
 }
 
-// spentReach is how near settings count as the same: as a share of the objective's lengthscales, or
+// avoidedReach is how near settings count as the same: as a share of the objective's lengthscales, or
 // of a parameter's range where that is shorter, since what hardly matters to the objective may be
 // what fails.
-const spentReach = 0.1
+const avoidedReach = 0.1
 
-// listSpent gathers the settings that the next decision leaves alone; nil where there are none.
-func (s *decision) listSpent() *spent {
-	out, t := &spent{}, s.Round()
+// listAvoided gathers the settings that the next decision leaves alone; nil where there are none.
+func (s *decision) listAvoided() *avoided {
+	out, t := &avoided{}, s.Round()
 	for i := range s.history.Rounds {
 		r := &s.history.Rounds[i]
 		if ending, ended := r.ending(t); ended && !r.Excluded && (ending.Cause == BySettings || !s.readBetween(ending.From, t)) {
@@ -294,27 +294,27 @@ func (s *decision) listSpent() *spent {
 		for k, d := range space.Dims {
 			lengthscales[k] = 1 / min(lengthscales[k], d.inputRange())
 		}
-		out.inverse = space.spread(lengthscales)
+		out.inverse = space.inputLengthscales(lengthscales)
 		out.inputs = lists.Map(out.points, space.features)
 	}
 	return out
 }
 
-// isSpent tells whether a place is among the settings that the next decision leaves alone.
-func (s *decision) isSpent(p Place) bool {
+// isAvoided tells whether a place is among the settings that the next decision leaves alone.
+func (s *decision) isAvoided(p Place) bool {
 	switch {
-	case s.spent == nil:
+	case s.avoided == nil:
 		return false
-	case s.spent.inputs == nil:
-		return slices.ContainsFunc(s.spent.points, func(u []float64) bool { return slices.Equal(u, p.U) })
+	case s.avoided.inputs == nil:
+		return slices.ContainsFunc(s.avoided.points, func(u []float64) bool { return slices.Equal(u, p.U) })
 	}
 	x := s.cfg.Space.features(p.U)
-	return slices.ContainsFunc(s.spent.inputs, func(y []float64) bool {
+	return slices.ContainsFunc(s.avoided.inputs, func(y []float64) bool {
 		sum := 0.0
 		for c := range x {
-			d := (x[c] - y[c]) * s.spent.inverse[c]
+			d := (x[c] - y[c]) * s.avoided.inverse[c]
 			sum += d * d
 		}
-		return sum <= spentReach*spentReach
+		return sum <= avoidedReach*avoidedReach
 	})
 }

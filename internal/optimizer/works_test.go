@@ -33,7 +33,7 @@ func crashes(t *testing.T, arms [][]float64, seed uint64, promise func(u []float
 		}
 		d := sure(state.Suggest(background, Known{}))
 		u := d.Place.U
-		if state.isSpent(d.Place) {
+		if state.isAvoided(d.Place) {
 			t.Errorf("ask %d repeats what failed: %v", n, u)
 		}
 		r := Round{Point: u, Arm: d.Place.Arm, Suggested: true, Draw: d.Draw, Readings: make([]Reading, 2)}
@@ -146,11 +146,11 @@ func checkSlopes(t *testing.T, s *State) {
 	t.Helper()
 	var points [][]float64
 	for _, u := range search.Halton(12, 3, 5) {
-		if v, ok := s.cfg.Space.settle(u); ok && !s.isSpent(Place{U: v, Arm: -1}) {
+		if v, ok := s.cfg.Space.settle(u); ok && !s.isAvoided(Place{U: v, Arm: -1}) {
 			points = append(points, v)
 		}
 	}
-	_, slopesAt, err := sure(deciding(s).climbing(Known{}).rise(background))(points)
+	_, slopesAt, err := sure(deciding(s).climbing(Known{}).scoreWithSlopes(background))(points)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +185,7 @@ func TestOutcomesThatTell(t *testing.T) {
 		x := float64(i) / 600
 		all.inputs, all.worked = append(all.inputs, []float64{x}), append(all.worked, x < 0.7)
 	}
-	part := sure(all.telling(background, []float64{0.2}))
+	part := sure(all.mostInformative(background, []float64{0.2}))
 	if n := part.failed(); len(part.worked) != mostOutcomes || n < mostOutcomes/4 || n > mostOutcomes*3/4 {
 		t.Errorf("%d take part, of which %d failed", len(part.worked), part.failed())
 	}
@@ -194,7 +194,7 @@ func TestOutcomesThatTell(t *testing.T) {
 			t.Errorf("%g takes no part", x)
 		}
 	}
-	if few := sure((outcomes{all.inputs[:mostOutcomes], all.worked[:mostOutcomes]}).telling(background, []float64{0.2})); len(few.worked) != mostOutcomes {
+	if few := sure((outcomes{all.inputs[:mostOutcomes], all.worked[:mostOutcomes]}).mostInformative(background, []float64{0.2})); len(few.worked) != mostOutcomes {
 		t.Error("of few, not all take part")
 	}
 }
@@ -208,7 +208,7 @@ func TestEachOutcomeTellsOnce(t *testing.T) {
 		all.inputs, all.worked = append(all.inputs, []float64{float64(i % settings)}), append(all.worked, i%settings < 13)
 	}
 	times := map[float64]int{}
-	for _, x := range sure(all.telling(background, []float64{3})).inputs {
+	for _, x := range sure(all.mostInformative(background, []float64{3})).inputs {
 		if times[x[0]]++; times[x[0]] > 10 {
 			t.Fatalf("of 10 outcomes at %g more take part", x[0])
 		}
@@ -251,7 +251,7 @@ func TestGamesDoNotAskAgainWhatFailed(t *testing.T) {
 					state := mustReplay(t, cfg, h)
 					for n := range 5 {
 						d := sure(state.Suggest(background, toyKnown()))
-						if state.isSpent(d.Place) {
+						if state.isAvoided(d.Place) {
 							t.Fatalf("the %dth is asked for beside what failed: %v", n+1, d.Place.U)
 						}
 						for _, r := range state.history.Rounds[3*begun:] {
@@ -280,11 +280,11 @@ func TestWhatEndedByChanceComesBack(t *testing.T) {
 			h = ended(cfg, h, best, cause)
 			other := sure(mustReplay(t, cfg, h).Suggest(background, toyKnown()))
 			h = told(cfg, h, other)
-			if got := !mustReplay(t, cfg, h).isSpent(best.Place); got != back {
+			if got := !mustReplay(t, cfg, h).isAvoided(best.Place); got != back {
 				t.Errorf("%s, cause %d: asked for again %v, want %v", g.name, cause, got, back)
 			}
 			h.Rounds[12].Closed[0].To = len(h.Rounds) + 1
-			if mustReplay(t, cfg, h).isSpent(best.Place) {
+			if mustReplay(t, cfg, h).isAvoided(best.Place) {
 				t.Errorf("%s, cause %d: it was opened again", g.name, cause)
 			}
 		}

@@ -340,28 +340,28 @@ func (d *Data) Weights(ctx context.Context, zs [][]float64) ([][]float64, error)
 // end change no sum, and whole lanes are summed faster.
 func wholeLanes(n int) int { return (n + 3) &^ 3 }
 
-// Inclined is a posterior at some points, of which the gradients can be told.
-type Inclined struct {
+// Predictions is a posterior at some points, of which the gradients can be told.
+type Predictions struct {
 	Means     [][]float64 // per response and point
 	Variances []float64
 
 	solved [][]float64 // v(x), per point
 }
 
-// NewInclined has room for the posterior of some responses at some points, from so many data.
-func NewInclined(responses, points, data int) Inclined {
-	return Inclined{factor.Matrix(responses, points), make([]float64, points), factor.Matrix(points, data)}
+// NewPredictions has room for the posterior of some responses at some points, from so many data.
+func NewPredictions(responses, points, data int) Predictions {
+	return Predictions{factor.Matrix(responses, points), make([]float64, points), factor.Matrix(points, data)}
 }
 
 // Part is that of points from to to−1, in the same memory.
-func (in Inclined) Part(from, to int) Inclined {
+func (in Predictions) Part(from, to int) Predictions {
 	means := lists.Map(in.Means, func(means []float64) []float64 { return means[from:to] })
-	return Inclined{means, in.Variances[from:to], in.solved[from:to]}
+	return Predictions{means, in.Variances[from:to], in.solved[from:to]}
 }
 
 // Of is that of some points.
-func (in Inclined) Of(points []int) Inclined {
-	of := Inclined{Means: factor.Matrix(len(in.Means), len(points))}
+func (in Predictions) Of(points []int) Predictions {
+	of := Predictions{Means: factor.Matrix(len(in.Means), len(points))}
 	for n, i := range points {
 		of.Variances, of.solved = append(of.Variances, in.Variances[i]), append(of.solved, in.solved[i])
 		for r, means := range in.Means {
@@ -371,9 +371,9 @@ func (in Inclined) Of(points []int) Inclined {
 	return of
 }
 
-// InclineInto writes the posterior at the points X to out, to the same bits as PredictMany. It
+// PredictInto writes the posterior at the points X to out, to the same bits as PredictMany. It
 // costs O(n²) a point.
-func (d *Data) InclineInto(ctx context.Context, out Inclined, X *kernel.Inputs, zs [][]float64) error {
+func (d *Data) PredictInto(ctx context.Context, out Predictions, X *kernel.Inputs, zs [][]float64) error {
 	for i, v := range out.solved {
 		d.kernel.Row(v, X.Row(i), d.inputs)
 	}
@@ -411,7 +411,7 @@ func (g Gradients) Part(from, to int) Gradients {
 //
 // for a stationary kernel, with which at is used up, Weights of each z, and some data. Costs and
 // error are those of InclineInto.
-func (d *Data) GradientsInto(ctx context.Context, out Gradients, X *kernel.Inputs, at Inclined, weights [][]float64) error {
+func (d *Data) GradientsInto(ctx context.Context, out Gradients, X *kernel.Inputs, at Predictions, weights [][]float64) error {
 	if err := d.factor.SolveUpperMany(ctx, at.solved); err != nil {
 		return err
 	}
@@ -476,41 +476,41 @@ func (d *Data) leave(work *checkpoint.Meter, explained [][]float64, X *kernel.In
 	return nil
 }
 
-// Own are the latent variances at the data's own points, which cost O(n²) after a reading and n
+// OwnVariances are the latent variances at the data's own points, which cost O(n²) after a reading and n
 // numbers to keep. With a_i = k(x_i, x_i) − Σ_{s<i} L_is², what the points before leave there,
 //
 //	v(x_i) = Lᵀe_i − λ_i L⁻¹e_i,   so   variance(x_i) = λ_i a_i/L_ii² − Σ_{s>i} (λ_i (L⁻¹)_si)²,
 //
 // of which each row of L⁻¹ takes a term from those before it. Own is immutable. The zero value is
 // that of no data.
-type Own struct {
+type OwnVariances struct {
 	variances []float64
 	earlier   [][]float64 // of the first block of points, of two, …: n²/24 bytes in all
 }
 
 // Len is the number n of data.
-func (o *Own) Len() int { return len(o.variances) }
+func (o *OwnVariances) Len() int { return len(o.variances) }
 
 // Prefix returns the variances for the first n data, or for fewer by less than a block.
-func (o *Own) Prefix(n int) *Own {
+func (o *OwnVariances) Prefix(n int) *OwnVariances {
 	blocks := n / blockPoints
 	switch {
 	case n >= o.Len():
 		return o
 	case blocks == 0:
-		return new(Own)
+		return new(OwnVariances)
 	}
-	return &Own{o.earlier[blocks-1], o.earlier[:blocks:blocks]}
+	return &OwnVariances{o.earlier[blocks-1], o.earlier[:blocks:blocks]}
 }
 
 // Variance returns the latent variance at point i of the data that o was made for. It agrees with
 // PredictMany to rounding, and never rises.
-func (o *Own) Variance(i int) float64 { return max(0, o.variances[i]) }
+func (o *OwnVariances) Variance(i int) float64 { return max(0, o.variances[i]) }
 
 // Extend returns the variances for d, o being those of the first points of d, to the same bits
 // however many there were. It costs O(n²) a point.
-func (o *Own) Extend(ctx context.Context, d *Data) (*Own, error) {
-	grown, n := &Own{slices.Clone(o.variances), slices.Clip(o.earlier)}, d.Len()
+func (o *OwnVariances) Extend(ctx context.Context, d *Data) (*OwnVariances, error) {
+	grown, n := &OwnVariances{slices.Clone(o.variances), slices.Clip(o.earlier)}, d.Len()
 	for s := o.Len(); s < n; s++ {
 		L := d.factor.Row(s)[s]
 		grown.variances = append(grown.variances, d.noise[s]*d.AheadVariance(s)/(L*L))
@@ -537,7 +537,7 @@ func (o *Own) Extend(ctx context.Context, d *Data) (*Own, error) {
 }
 
 // narrow takes off what one row of L⁻¹, up to its diagonal, does.
-func (o *Own) narrow(noise, row []float64) {
+func (o *OwnVariances) narrow(noise, row []float64) {
 	for i, x := range row {
 		o.variances[i] -= (noise[i] * x) * (noise[i] * x)
 	}

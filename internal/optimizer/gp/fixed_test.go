@@ -70,7 +70,7 @@ func TestPosteriorsCanEnd(t *testing.T) {
 		"OwnMeans":    func() error { _, err := d.OwnMeans(ctx, many, weights); return err },
 		"Covariance":  func() error { _, err := d.Covariance(ctx, X); return err },
 		"Fixed":       func() error { _, err := gp.NewFixed(X).Extend(ctx, d); return err },
-		"Own":         func() error { _, err := new(gp.Own).Extend(ctx, d); return err },
+		"Own":         func() error { _, err := new(gp.OwnVariances).Extend(ctx, d); return err },
 		"NewArms":     func() error { _, err := gp.NewArms(ctx, d.Kernel(), X, 1); return err },
 		"Arms": func() error {
 			a := arms.Clone()

@@ -206,8 +206,8 @@ func TestInclineIsPredictManyWithItsGradients(t *testing.T) {
 			return
 		}
 		zs := [][]float64{d.Whiten(nil, s.y), d.Solve(X.Row(0))}
-		inclined, gradients := gp.NewInclined(2, X.Len(), d.Len()), gp.NewGradients(X.Len())
-		if err := d.InclineInto(t.Context(), inclined, X, zs); err != nil {
+		inclined, gradients := gp.NewPredictions(2, X.Len(), d.Len()), gp.NewGradients(X.Len())
+		if err := d.PredictInto(t.Context(), inclined, X, zs); err != nil {
 			t.Fatal(err)
 		}
 		if err := d.GradientsInto(t.Context(), gradients, X, inclined, weightsOf(t, d, zs)); err != nil {

@@ -17,13 +17,13 @@ func TestOwnIsPredictMany(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawScene(t, 1e-3)
 		d := s.data(t)
-		grown := new(gp.Own)
+		grown := new(gp.OwnVariances)
 		for range 4 {
 			grown = grown.Prefix(rapid.IntRange(0, grown.Len()).Draw(t, "kept"))
 			n := rapid.IntRange(grown.Len(), d.Len()).Draw(t, "then")
 			before, data := grown, d.Prefix(n)
 			grown = ownOf(t, before, data)
-			fresh := ownOf(t, new(gp.Own), data)
+			fresh := ownOf(t, new(gp.OwnVariances), data)
 			_, want := predictMany(t, data, data.Inputs(), nil)
 			for i := range n {
 				is := grown.Variance(i)
@@ -54,13 +54,13 @@ func TestOwnKnowsNoScale(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, want := data.Predict(x)
-		if is := ownOf(t, new(gp.Own), data).Variance(40); math.Abs(is-want) > 1e-9*before {
+		if is := ownOf(t, new(gp.OwnVariances), data).Variance(40); math.Abs(is-want) > 1e-9*before {
 			t.Errorf("with noise %g the variance is %v, want %v", noise, is, want)
 		}
 	}
 }
 
-func ownOf(t tester, o *gp.Own, d *gp.Data) *gp.Own {
+func ownOf(t tester, o *gp.OwnVariances, d *gp.Data) *gp.OwnVariances {
 	t.Helper()
 	grown, err := o.Extend(t.Context(), d)
 	if err != nil {
@@ -73,14 +73,14 @@ func ownOf(t tester, o *gp.Own, d *gp.Data) *gp.Own {
 func TestOwnGoesBack(t *testing.T) {
 	t.Parallel()
 	d, _, _ := laboratory(t, 300, 1)
-	grown := new(gp.Own)
+	grown := new(gp.OwnVariances)
 	for _, n := range []int{50, 96, 300, 299, 200, 192, 191, 95, 300, 250} {
 		kept := grown.Prefix(n)
 		if kept.Len() > n || n < grown.Len() && kept.Len() <= n-96 {
 			t.Errorf("%d of %d are kept for %d", kept.Len(), grown.Len(), n)
 		}
 		grown = ownOf(t, kept, d.Prefix(n))
-		fresh := ownOf(t, new(gp.Own), d.Prefix(n))
+		fresh := ownOf(t, new(gp.OwnVariances), d.Prefix(n))
 		for i := range n {
 			if grown.Variance(i) != fresh.Variance(i) {
 				t.Fatalf("point %d of %d: %v, from nothing %v", i, n, grown.Variance(i), fresh.Variance(i))

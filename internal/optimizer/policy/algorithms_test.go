@@ -109,7 +109,7 @@ func TestTheoryWidths(t *testing.T) {
 		if c.algorithm == "scgp-ucb" {
 			study = knownBefore(study)
 		}
-		width := Width{Round: 5, Gain: filled(4, gamma), Lambda: filled(4, lambda), Multipliers: []float64{0.5, 3}}
+		width := WidthInput{Round: 5, Gain: filled(4, gamma), Lambda: filled(4, lambda), Multipliers: []float64{0.5, 3}}
 		beta := made(t, c.algorithm, "{"+theory+c.settings+"}", study).Beta(width)
 		equal(t, c.algorithm+c.settings, beta, filled(len(beta), c.want))
 		if len(beta) == 0 {
@@ -137,7 +137,7 @@ func TestKnownLimitsHaveNoBand(t *testing.T) {
 				}
 				p := made(t, d.Name, withTheory(d, own...), study)
 				s := line(0, []float64{1}, []float64{0.5}, []float64{-0.25}, []float64{0})
-				s.Beta, s.Lambda = p.Beta(Width{Round: 5, Gain: []float64{1, 0}, Lambda: []float64{0.3, 0}, Multipliers: []float64{1}}), []float64{0.3, 0}
+				s.Beta, s.Lambda = p.Beta(WidthInput{Round: 5, Gain: []float64{1, 0}, Lambda: []float64{0.3, 0}, Multipliers: []float64{1}}), []float64{0.3, 0}
 				s.Given, s.Draw.Z, s.Functions = []bool{true}, s.Beta, [][]float64{{1}, nil}
 				estimates, score := p.Estimates(s, 0), sure(p.Score(s))
 				if values := slices.Concat(s.Beta, estimates, score.Value); slices.ContainsFunc(values, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }) {
@@ -152,7 +152,7 @@ func TestKnownLimitsHaveNoBand(t *testing.T) {
 
 func TestSchedules(t *testing.T) {
 	t.Parallel()
-	w := Width{Round: 6, Gain: filled(3, 1), Lambda: filled(3, 1)}
+	w := WidthInput{Round: 6, Gain: filled(3, 1), Lambda: filled(3, 1)}
 	log := math.Log(3 * 6 / 0.05)
 	equal(t, "srinivas", made(t, "rpol-ucb", `{"beta": {"f": {"schedule": "srinivas", "B": 2, "p": 0.05}, "g1": 4, "default": {"schedule": "srinivas", "B": 0, "p": 0.05}}}`, studyOf(2)).Beta(w),
 		[]float64{math.Sqrt(2*4 + 300*log*log*log), 4, math.Sqrt(300 * log * log * log)})
@@ -243,8 +243,8 @@ func TestSlidingWindow(t *testing.T) {
 	equal(t, "estimates", drifting.Estimates(s, 0), []float64{1 + 0.5 + 0.7, 2 - 0.5 - width})
 	s.Costs[0].Mean[0] = 2 + width
 	equal(t, "score", sure(drifting.Score(s)).Value, []float64{2.2 - 1.5})
-	step := Footstep{Suggested: true, Beta: []float64{2, 3}, SD: []float64{0.5, 0.25}, Lambda: []float64{0.1, 0.1}, Scale: []float64{1, 2}, Multipliers: []float64{4}}
-	equal(t, "bound", drifting.Traits().Bound(0, []Footstep{step}), []float64{2 * (2*3*0.25 + 2*width + (2*2*0.5+2*0.7+2*2)/4)})
+	step := RoundSummary{Suggested: true, Beta: []float64{2, 3}, SD: []float64{0.5, 0.25}, Lambda: []float64{0.1, 0.1}, Scale: []float64{1, 2}, Multipliers: []float64{4}}
+	equal(t, "bound", drifting.Traits().Bound(0, []RoundSummary{step}), []float64{2 * (2*3*0.25 + 2*width + (2*2*0.5+2*0.7+2*2)/4)})
 }
 
 func TestSampledConstraintSchedules(t *testing.T) {
@@ -380,7 +380,7 @@ func TestRandomWidths(t *testing.T) {
 
 func TestViolationBounds(t *testing.T) {
 	t.Parallel()
-	steps := []Footstep{
+	steps := []RoundSummary{
 		{Suggested: true, Beta: []float64{2, 3}, SD: []float64{0.5, 0.25}, Scale: []float64{1, 10}, Multipliers: []float64{4}},
 		{Beta: []float64{9, 9}, SD: []float64{9, 9}, Scale: []float64{1, 10}, Multipliers: []float64{5}},
 	}

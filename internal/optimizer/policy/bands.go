@@ -61,7 +61,7 @@ func (w widths) values(c Context, s Settings, setting string) []float64 {
 
 // each returns β_t per target; theory gives the paper's formula for target k from its B, R, p, γ_t
 // and λ.
-func (w widths) each(in Width, theory func(k int, b Beta, gain, lambda float64) float64) []float64 {
+func (w widths) each(in WidthInput, theory func(k int, b Beta, gain, lambda float64) float64) []float64 {
 	beta := make([]float64, len(w.of))
 	for k, b := range w.of {
 		switch b.Schedule {
@@ -79,12 +79,12 @@ func (w widths) each(in Width, theory func(k int, b Beta, gain, lambda float64) 
 }
 
 // improved has the theory β_t = B + R·noise·√(2(γ_t + 1 + ln(union/p))).
-func (w widths) improved(in Width, noise, union float64) []float64 {
+func (w widths) improved(in WidthInput, noise, union float64) []float64 {
 	return w.each(in, func(_ int, b Beta, gain, _ float64) float64 { return b.width(b.R*noise, gain, union) })
 }
 
 // Beta is β_t = B + R√(2(γ_t + 1 + ln((m+1)/p))) where it follows the theory.
-func (w widths) Beta(in Width) []float64 { return w.improved(in, 1, w.union) }
+func (w widths) Beta(in WidthInput) []float64 { return w.improved(in, 1, w.union) }
 
 func (widths) Estimates(s *Input, i int) []float64 { return s.at(i, outwards(s.Beta)) }
 

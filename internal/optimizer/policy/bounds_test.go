@@ -8,9 +8,9 @@ import (
 
 // walked are three rounds under two limits, the second one somebody's own. Objective units are 2
 // modelled ones, those of the limits 3 and 5.
-func walked() []Footstep {
+func walked() []RoundSummary {
 	scale := []float64{2, 3, 5}
-	return []Footstep{
+	return []RoundSummary{
 		{Suggested: true, Beta: []float64{1, 2, 3}, SD: []float64{0.5, 0.4, 0.3}, Lambda: make([]float64, 3),
 			Scale: scale, Multipliers: []float64{1, 2}, After: []float64{1.5, 2.5}, Costs: []float64{0.2, -0.1}},
 		{Beta: []float64{9, 9, 9}, SD: []float64{9, 9, 9}, Lambda: make([]float64, 3),

@@ -15,7 +15,7 @@ var cei = Description{
 // included round with every reading told and within its limit; before there is one, Π_j P alone.
 type improvement struct{ plain }
 
-func (improvement) Traits() Traits { return Traits{LooksBack: true, NeedsReadings: true} }
+func (improvement) Traits() Traits { return Traits{NeedsPast: true, NeedsReadings: true} }
 
 func (improvement) Score(s *Input) (Scores, error) {
 	scores := Scores{Value: filled(len(s.Reward.Mean), 1), Relative: true, Reason: Improve}

@@ -205,9 +205,9 @@ func (a ckb) Step(phi []float64, r *Revealed) []float64 {
 //	[Σ_s g_j(x_s)]⁺ ≤ [2χ_n/ρ_j − n ε_j]⁺   if ρ_j ≥ 4B/δ,
 //
 // with the widths and deviations of the decisions themselves, thus with γ as realised.
-func (a ckb) violationBound(j int, rounds []Footstep) []float64 {
+func (a ckb) violationBound(j int, rounds []RoundSummary) []float64 {
 	n, deviations := 0.0, 0.0
-	return figured(rounds, func(_ int, r Footstep) float64 {
+	return afterEach(rounds, func(_ int, r RoundSummary) float64 {
 		if r.Suggested {
 			n++
 			deviations += 2 * r.Beta[0] * r.SD[0]
@@ -232,7 +232,7 @@ func (a ckb) violationBound(j int, rounds []Footstep) []float64 {
 //
 // Where no δ is given the last term is left out: the mixture then is the best of those that keep
 // the slack. The drift of a virtual queue (their appendix F, terms 1 to 4) comes to the same.
-func (a ckb) regretBound(rounds []Footstep) []float64 {
+func (a ckb) regretBound(rounds []RoundSummary) []float64 {
 	perRound := 0.0
 	for k := range a.cap {
 		estimate := a.bounds[k] + a.slack[k]
@@ -241,7 +241,7 @@ func (a ckb) regretBound(rounds []Footstep) []float64 {
 	if a.slater > 0 && len(a.slack) > 0 {
 		perRound += 2 * a.bound * slices.Max(a.slack) / a.slater
 	}
-	return summed(0, rounds, func(_ int, r Footstep) float64 { return r.spread(0) + perRound })
+	return cumulative(0, rounds, func(_ int, r RoundSummary) float64 { return r.bandWidth(0) + perRound })
 }
 
 // slater is Slater's condition with the cap on the multiplier that goes with it. With slack the

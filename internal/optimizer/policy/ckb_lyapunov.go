@@ -65,9 +65,9 @@ func (a lyapunov) Step(queue []float64, r *Revealed) []float64 {
 //	[Σ_s g_j(x_s)]⁺ ≤ [Q_{j,n} + G_j + ε_j + Σ_s 2β^{g_j} σ^{g_j}(x_s) − n ε_j]⁺,
 //
 // Q_{j,n} + G_j + ε_j standing for Q_{j,n+1}, which it exceeds.
-func (a lyapunov) violationBound(j int, rounds []Footstep) []float64 {
+func (a lyapunov) violationBound(j int, rounds []RoundSummary) []float64 {
 	n, deviations := 0.0, 0.0
-	return figured(rounds, func(_ int, r Footstep) float64 {
+	return afterEach(rounds, func(_ int, r RoundSummary) float64 {
 		if r.Suggested {
 			n++
 			deviations += 2 * r.Beta[1+j] * r.SD[1+j]

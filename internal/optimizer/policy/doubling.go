@@ -118,13 +118,13 @@ func (a doubling) Traits() Traits {
 		t.Slopes = func(s *Input) Slopes { return a.at(s.Round).Traits().Slopes(s) }
 	}
 	if t.Bound != nil {
-		t.Bound = func(j int, rounds []Footstep) []float64 {
-			return a.overPhases(rounds, func(t Traits, phase []Footstep) []float64 { return t.Bound(j, phase) })
+		t.Bound = func(j int, rounds []RoundSummary) []float64 {
+			return a.overPhases(rounds, func(t Traits, phase []RoundSummary) []float64 { return t.Bound(j, phase) })
 		}
 	}
 	if t.RegretBound != nil {
-		t.RegretBound = func(rounds []Footstep) []float64 {
-			return a.overPhases(rounds, func(t Traits, phase []Footstep) []float64 { return t.RegretBound(phase) })
+		t.RegretBound = func(rounds []RoundSummary) []float64 {
+			return a.overPhases(rounds, func(t Traits, phase []RoundSummary) []float64 { return t.RegretBound(phase) })
 		}
 	}
 	t.Horizon = func(round int) int { return phaseStart(phaseOf(round)) }
@@ -132,7 +132,7 @@ func (a doubling) Traits() Traits {
 }
 
 func (a doubling) Start() []float64                    { return a.phases[0].Start() }
-func (a doubling) Beta(w Width) []float64              { return a.at(w.Round).Beta(w) }
+func (a doubling) Beta(w WidthInput) []float64         { return a.at(w.Round).Beta(w) }
 func (a doubling) Score(s *Input) (Scores, error)      { return a.at(s.Round).Score(s) }
 func (a doubling) Estimates(s *Input, i int) []float64 { return a.at(s.Round).Estimates(s, i) }
 func (a doubling) Step(q []float64, r *Revealed) []float64 {
@@ -145,7 +145,7 @@ func (a doubling) Step(q []float64, r *Revealed) []float64 {
 // overPhases is what each phase's algorithm bounds over its rounds, added to that of the phases
 // before: [Σ_s g(x_s)]⁺ over all rounds is at most the sum of that over each phase, and regret adds
 // up.
-func (a doubling) overPhases(rounds []Footstep, bound func(Traits, []Footstep) []float64) []float64 {
+func (a doubling) overPhases(rounds []RoundSummary, bound func(Traits, []RoundSummary) []float64) []float64 {
 	out := make([]float64, 0, len(rounds))
 	for i, before := 0, 0.0; len(out) < len(rounds); i++ {
 		phase := rounds[len(out):min(phaseStart(i+1)-1, len(rounds))]

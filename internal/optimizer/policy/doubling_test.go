@@ -53,9 +53,9 @@ func TestDoubling(t *testing.T) {
 func TestDoubledBoundAddsUp(t *testing.T) {
 	t.Parallel()
 	const settings = theory + `, "constraint_bound": 3, "multiplier_cap": 2`
-	var steps []Footstep
+	var steps []RoundSummary
 	for i := range 6 {
-		steps = append(steps, Footstep{Suggested: i != 3, Beta: []float64{2, 3}, SD: []float64{0.5, 1 / float64(i+1)}, Scale: []float64{1, 10}, Multipliers: []float64{1}})
+		steps = append(steps, RoundSummary{Suggested: i != 3, Beta: []float64{2, 3}, SD: []float64{0.5, 1 / float64(i+1)}, Scale: []float64{1, 10}, Multipliers: []float64{1}})
 	}
 	doubled := made(t, "ckb-ucb", `{"horizon": "doubling", `+settings+`}`, studyOf(1)).Traits()
 	before, want := 0.0, []float64{}

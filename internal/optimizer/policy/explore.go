@@ -36,7 +36,7 @@ func (a explorer) Traits() Traits {
 	t := a.ckb.Traits()
 	switch {
 	case a.has(thompsonSampling):
-		t.LooksAtAll, t.RisesWithUncertainty, t.Slopes = true, false, nil
+		t.NeedsSet, t.RisesWithUncertainty, t.Slopes = true, false, nil
 		t.Functions, t.Weights, t.Drawn = a.functions, a.weights, a.drawn
 		if a.has(randomExploration) {
 			t.Upper = a.upper

@@ -16,7 +16,7 @@ var halton = Description{
 type spaceFilling struct{ plain }
 
 func (a spaceFilling) Traits() Traits {
-	return Traits{LooksBack: true, LooksAtAll: true, Blind: true, Propose: a.propose}
+	return Traits{NeedsPast: true, NeedsSet: true, IgnoresEstimates: true, Propose: a.propose}
 }
 
 func (spaceFilling) propose(s *Input) [][]float64 { return [][]float64{s.Set.Design()} }
@@ -30,7 +30,7 @@ func (spaceFilling) Score(s *Input) (Scores, error) {
 		if slices.ContainsFunc(s.Past, func(p Past) bool { return slices.Equal(p.Point, point) }) {
 			scores.Value[i] -= float64(len(point) + 1)
 		}
-		scores.Value[i] -= s.Set.Unlike(point, target)
+		scores.Value[i] -= s.Set.Dissimilarity(point, target)
 	}
 	return scores, nil
 }

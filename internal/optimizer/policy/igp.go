@@ -14,5 +14,5 @@ var igpUCB = Description{
 type igp struct{ widths }
 
 func (igp) Traits() Traits                 { return Traits{RisesWithUncertainty: true, Slopes: upperSlopes} }
-func (a igp) Beta(w Width) []float64       { return a.improved(w, 1, 1) }
+func (a igp) Beta(w WidthInput) []float64  { return a.improved(w, 1, 1) }
 func (igp) Score(s *Input) (Scores, error) { return upperScores(s), nil }

@@ -68,7 +68,7 @@ func newCautious(c Context, s Settings) cautious {
 }
 
 func (a cautious) Traits() Traits {
-	return Traits{NeedsReadings: true, AvoidsKnown: true, Expects: true, Incumbent: likelyBest, Again: again, Upper: a.upper, Above: a.above, Slopes: a.slopes}
+	return Traits{NeedsReadings: true, AvoidsKnown: true, LogExpectation: true, Incumbent: likelyBest, RepeatValue: repeatValue, Upper: a.upper, QuickUpper: a.above, Slopes: a.slopes}
 }
 
 // upper bounds the score as far as deviations alone move it: the chance to keep a limit rises with
@@ -90,7 +90,7 @@ func (a cautious) above(s *Input) Scores {
 // bound is upper with d and s of a place as ahead has them.
 func (a cautious) bound(s *Input, ahead func(beside *pair, i int) (mean, deviation float64)) Scores {
 	bound := *s
-	bound.Rival, bound.Costs = nil, make([]Estimate, len(s.Costs))
+	bound.Incumbent, bound.Costs = nil, make([]Estimate, len(s.Costs))
 	for j, g := range s.Costs {
 		bound.Costs[j] = Estimate{Mean: g.Mean, SD: make([]float64, len(g.SD))}
 		for i, mean := range g.Mean {
@@ -100,10 +100,10 @@ func (a cautious) bound(s *Input, ahead func(beside *pair, i int) (mean, deviati
 		}
 	}
 	scores := a.scores(&bound)
-	if r := s.Rival; r != nil {
+	if r := s.Incumbent; r != nil {
 		beside := newPair(1 + len(s.Costs))
 		for i := range scores.Value {
-			gain := math.Log(r.Again)
+			gain := math.Log(r.RepeatValue)
 			if !r.Itself[i] {
 				gain = logExpectedImprovement(ahead(beside, i))
 			}
@@ -117,14 +117,14 @@ func (a cautious) bound(s *Input, ahead func(beside *pair, i int) (mean, deviati
 // deviations of the reward could leave.
 func (s *Input) mostAhead(beside *pair, i int) (mean, deviation float64) {
 	beside.take(s, i)
-	mean, _, _ = beside.ahead(s.Given, s.Rival.Least)
+	mean, _, _ = beside.ahead(s.Given, s.Incumbent.Least)
 	return mean, beside.mostDeviation()
 }
 
 // farAhead is mostAhead with the least R.
 func (s *Input) farAhead(beside *pair, i int) (mean, deviation float64) {
 	beside.take(s, i)
-	if beside.otherMean[0] < s.Rival.Least {
+	if beside.otherMean[0] < s.Incumbent.Least {
 		return s.mostAhead(beside, i)
 	}
 	least := 1.0
@@ -134,7 +134,7 @@ func (s *Input) farAhead(beside *pair, i int) (mean, deviation float64) {
 			least *= leastChanceGiven(t, other, together)
 		}
 	}
-	return beside.lead(s.Rival.Least, least), beside.mostDeviation()
+	return beside.lead(s.Incumbent.Least, least), beside.mostDeviation()
 }
 
 // mostLooked is how many points played are looked at closely for the incumbent, and lookedAtOnce
@@ -190,7 +190,7 @@ func (a cautious) scores(s *Input) Scores {
 		scores.Fallback[i] = chance
 		scores.Allowed[i] = within && (s.TooRisky == nil || !s.TooRisky[i])
 		scores.Value[i] = bounded(a.weight * chance)
-		if s.Rival != nil {
+		if s.Incumbent != nil {
 			scores.Value[i] = bounded(s.logGain(beside, i) + a.weight*chance)
 		}
 	}
@@ -200,11 +200,11 @@ func (a cautious) scores(s *Input) Scores {
 // logGain is ln(s h(d/s)) of place i, which it puts into beside, and what stands in its place at
 // x*.
 func (s *Input) logGain(beside *pair, i int) float64 {
-	if s.Rival.Itself[i] {
-		return math.Log(s.Rival.Again)
+	if s.Incumbent.Itself[i] {
+		return math.Log(s.Incumbent.RepeatValue)
 	}
 	beside.take(s, i)
-	mean, deviation, _ := beside.ahead(s.Given, s.Rival.Least)
+	mean, deviation, _ := beside.ahead(s.Given, s.Incumbent.Least)
 	return logExpectedImprovement(mean, math.Abs(deviation))
 }
 
@@ -226,13 +226,13 @@ func (a cautious) slopes(s *Input) Slopes {
 			out.Costs[j].Mean[i], out.Costs[j].SD[i] = -steep, -u*steep
 		}
 	}
-	if s.Rival == nil {
+	if s.Incumbent == nil {
 		return out
 	}
-	out.Together = factor.Matrix(1+len(s.Costs), n)
+	out.Covariance = factor.Matrix(1+len(s.Costs), n)
 	beside := newPair(1 + len(s.Costs))
 	for i := range n {
-		if !s.Rival.Itself[i] && s.Reward.SD[i] > 0 {
+		if !s.Incumbent.Itself[i] && s.Reward.SD[i] > 0 {
 			beside.take(s, i)
 			slopesAhead(s, beside, i, &out)
 		}
@@ -288,7 +288,7 @@ func newPair(targets int) *pair {
 
 // take puts place i of the input beside x* into p.
 func (p *pair) take(s *Input, i int) {
-	r := s.Rival
+	r := s.Incumbent
 	p.otherMean, p.otherSD = r.Mean, r.SD
 	p.mean[0], p.sd[0] = s.Reward.Mean[i], s.Reward.SD[i]
 	for j, g := range s.Costs {
@@ -296,8 +296,8 @@ func (p *pair) take(s *Input, i int) {
 	}
 	for k := range p.together {
 		p.together[k], p.noise[k] = 0, r.Noise[k][i]
-		if r.Together[k] != nil {
-			p.together[k] = r.Together[k][i]
+		if r.Covariance[k] != nil {
+			p.together[k] = r.Covariance[k][i]
 		}
 	}
 }
@@ -356,18 +356,18 @@ func (p *pair) mostDeviation() float64 {
 func ExpectedGain(s *Input, i int) float64 {
 	p := newPair(1 + len(s.Costs))
 	p.take(s, i)
-	mean, deviation, _ := p.ahead(s.Given, s.Rival.Least)
+	mean, deviation, _ := p.ahead(s.Given, s.Incumbent.Least)
 	return ExpectedImprovement(mean, math.Abs(deviation))
 }
 
-// again is what one more reading at x* is worth, over P(x*): that one of the others of the input
+// repeatValue is what one more reading at x* is worth, over P(x*): that one of the others of the input
 // comes to be worth more than it,
 //
 //	E[W′(x) − W′(x*)]⁺ = E[W′(x*) − W′(x)]⁺ − (W(x*) − W(x)),
 //
 // since a reading changes no mean of W′. noise is λ of a reading at x*.
-func again(s *Input, noise []float64) float64 {
-	r, best, mine := s.Rival, 0.0, 1.0
+func repeatValue(s *Input, noise []float64) float64 {
+	r, best, mine := s.Incumbent, 0.0, 1.0
 	for j := range s.Costs {
 		if !s.Given[j] {
 			mine *= normal(ratio(-r.Mean[1+j], r.SD[1+j]))
@@ -388,7 +388,7 @@ func again(s *Input, noise []float64) float64 {
 
 // slopesAhead adds the derivatives of ln(s h(d/s)) at place i, which p holds, to out.
 func slopesAhead(s *Input, p *pair, i int, out *Slopes) {
-	r := s.Rival
+	r := s.Incumbent
 	mean, signed, chances := p.ahead(s.Given, r.Least)
 	deviation := math.Abs(signed)
 	if deviation == 0 {
@@ -401,7 +401,7 @@ func slopesAhead(s *Input, p *pair, i int, out *Slopes) {
 	root := math.Sqrt(total)
 	out.Reward.Mean[i] += byMean
 	out.Reward.SD[i] += bySigned * p.sd[0] * (2/root - signed/total)
-	out.Together[0][i] -= bySigned * min(chances, 1) / root
+	out.Covariance[0][i] -= bySigned * min(chances, 1) / root
 	byLogChances := -chances * byMean * (r.Mean[0] - r.Least)
 	if chances < 1 {
 		byLogChances -= chances * bySigned * p.together[0] / root
@@ -421,7 +421,7 @@ func slopesAhead(s *Input, p *pair, i int, out *Slopes) {
 		out.Costs[j].SD[i] -= byT*t/sd + byLogChances*byOwn*2*sd*noise/(all*all)
 		if otherSD > 0 {
 			out.Costs[j].SD[i] += byLogChances * byTogether * p.together[1+j] * (noise - sd*sd) / (otherSD * all * all)
-			out.Together[1+j][i] += byLogChances * byTogether * sd / (otherSD * all)
+			out.Covariance[1+j][i] += byLogChances * byTogether * sd / (otherSD * all)
 		}
 	}
 }

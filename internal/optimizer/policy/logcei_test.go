@@ -61,9 +61,9 @@ func TestLogTailsRise(t *testing.T) {
 
 // certain is a rival that is known, beside places with these deviations: what readings without
 // noise leave.
-func certain(reward, cost, least float64, places int) *Rival {
+func certain(reward, cost, least float64, places int) *Incumbent {
 	none := func() [][]float64 { return [][]float64{make([]float64, places), make([]float64, places)} }
-	return &Rival{Mean: []float64{reward, cost}, SD: make([]float64, 2), Least: least, Together: none(), Noise: none(), Itself: make([]bool, places)}
+	return &Incumbent{Mean: []float64{reward, cost}, SD: make([]float64, 2), Least: least, Covariance: none(), Noise: none(), Itself: make([]bool, places)}
 }
 
 // TestWithoutNoiseItIsExpectedImprovement compares with the plain product where that does not
@@ -83,7 +83,7 @@ func TestWithoutNoiseItIsExpectedImprovement(t *testing.T) {
 	}
 	s := line(0, mean, sd, costMean, costSD)
 	chances := sure(a.Score(s))
-	s.Rival = certain(0.5, -1, -2, 50)
+	s.Incumbent = certain(0.5, -1, -2, 50)
 	scores, cautious, amongCandidates := sure(a.Score(s)), sure(careful.Score(s)), sure(listed.Score(s))
 	for i := range mean {
 		chance := normal(-costMean[i] / costSD[i])
@@ -157,7 +157,7 @@ func TestGivenCostsAreKept(t *testing.T) {
 	a := made(t, "log-cei", `{}`, studyOf(1))
 	s := line(0, make([]float64, 3), filled(3, 1), []float64{0.4, 0.1, -3}, make([]float64, 3))
 	s.Given = []bool{true}
-	s.Rival = certain(0, -1, -1, 3)
+	s.Incumbent = certain(0, -1, -1, 3)
 	s.Reward.Mean = []float64{9, 9, -9}
 	scores := sure(a.Score(s))
 	if !same(scores.Allowed, []bool{false, false, true}) || largestOf(scores.Fallback[:2]) != 1 {
@@ -218,11 +218,11 @@ func TestSlopesAreTheDerivatives(t *testing.T) {
 	for i := range n {
 		s.Costs[1].Mean[i] = -1
 	}
-	s.Rival = someRival(random, s)
+	s.Incumbent = someRival(random, s)
 	slopes := a.Traits().Slopes(s)
 	for what, c := range map[string]struct{ of, slope []float64 }{
 		"the reward's mean": {s.Reward.Mean, slopes.Reward.Mean}, "the reward's deviation": {s.Reward.SD, slopes.Reward.SD},
-		"the reward's covariance": {s.Rival.Together[0], slopes.Together[0]}, "a cost's covariance": {s.Rival.Together[1], slopes.Together[1]},
+		"the reward's covariance": {s.Incumbent.Covariance[0], slopes.Covariance[0]}, "a cost's covariance": {s.Incumbent.Covariance[1], slopes.Covariance[1]},
 		"a cost's mean": {s.Costs[0].Mean, slopes.Costs[0].Mean}, "a cost's deviation": {s.Costs[0].SD, slopes.Costs[0].SD},
 		"a given cost's mean": {s.Costs[1].Mean, slopes.Costs[1].Mean},
 	} {
@@ -246,8 +246,8 @@ func TestSlopesAreTheDerivatives(t *testing.T) {
 			}
 		}
 	}
-	s.Rival = nil
-	if a.Traits().Slopes(s).Together != nil {
+	s.Incumbent = nil
+	if a.Traits().Slopes(s).Covariance != nil {
 		t.Error("slopes by covariances that there are not")
 	}
 	s.Costs[0].SD[3] = 0

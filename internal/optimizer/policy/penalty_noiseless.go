@@ -39,7 +39,7 @@ func (a noiseless) Traits() Traits {
 	t.Response, t.Ceiling = a.respond, func(int) float64 { return a.max }
 	t.Bound, t.RegretBound = a.violationBound, a.regretBound
 	if a.samples {
-		t.LooksAtAll, t.RisesWithUncertainty, t.Slopes = true, false, nil
+		t.NeedsSet, t.RisesWithUncertainty, t.Slopes = true, false, nil
 		t.Functions, t.Drawn = a.functions, standardised
 	}
 	return t
@@ -73,7 +73,7 @@ func (a noiseless) Estimates(s *Input, i int) []float64 {
 
 func (a noiseless) Start() []float64 { return filled(a.costs, 1) }
 
-func (a noiseless) Beta(w Width) []float64 {
+func (a noiseless) Beta(w WidthInput) []float64 {
 	if a.samples {
 		return a.improved(w, 1, 2*a.count)
 	}
@@ -95,8 +95,8 @@ func (a noiseless) Step(kappa []float64, r *Revealed) []float64 {
 // with Σ_s 2βσ(x_s) for what their Lemma 1 says of it:
 //
 //	Σ_s [f(x*) − f(x_s) + Σ_j κ_j (ψ(g_j(x_s)) − 1)] ≤ Σ_s 2βσ(x_s).
-func (a noiseless) regretBound(rounds []Footstep) []float64 {
-	return summed(0, rounds, func(_ int, r Footstep) float64 { return r.spread(0) })
+func (a noiseless) regretBound(rounds []RoundSummary) []float64 {
+	return cumulative(0, rounds, func(_ int, r RoundSummary) float64 { return r.bandWidth(0) })
 }
 
 // violationBound is (22) with Δ = f(x**) − f(x*) ≤ 2B: by convexity (18), κ's growth (19) and
@@ -106,11 +106,11 @@ func (a noiseless) regretBound(rounds []Footstep) []float64 {
 //
 // After part of an epoch that is as if the rest of its rounds were at the limit, where ψ = 1. A
 // schedule that states no B has β in its place.
-func (a noiseless) violationBound(j int, rounds []Footstep) []float64 {
+func (a noiseless) violationBound(j int, rounds []RoundSummary) []float64 {
 	length, sum := float64(a.length), 0.0
-	return figured(rounds, func(_ int, r Footstep) float64 {
+	return afterEach(rounds, func(_ int, r RoundSummary) float64 {
 		if r.Suggested {
-			sum += 2*a.of[0].norm(r.Beta[0]) + r.spread(0)
+			sum += 2*a.of[0].norm(r.Beta[0]) + r.bandWidth(0)
 		}
 		return r.Scale[1+j] * length * a.psi.Inverse(1+sum/length)
 	})

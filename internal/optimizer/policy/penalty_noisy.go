@@ -41,7 +41,7 @@ func (a noisy) Traits() Traits {
 
 func (a noisy) Start() []float64 { return make([]float64, a.costs) }
 
-func (a noisy) Beta(w Width) []float64 {
+func (a noisy) Beta(w WidthInput) []float64 {
 	squares := 1.0
 	for _, k := range w.Multipliers {
 		squares += k * k
@@ -75,17 +75,17 @@ func (a noisy) allowance() (float64, bool) {
 //
 // The proof bounds −Σ_s Σ_j κ_j c_j(x_s) further, by (28). Rounds that wait for a reading do not
 // count.
-func (a noisy) regretBound(rounds []Footstep) []float64 {
+func (a noisy) regretBound(rounds []RoundSummary) []float64 {
 	noise, known := a.allowance()
 	if !known {
 		return nil
 	}
 	epoch := 0
-	return summed(0, rounds, func(i int, r Footstep) float64 {
+	return cumulative(0, rounds, func(i int, r RoundSummary) float64 {
 		if !r.complete() {
 			return 0
 		}
-		term, squares := r.spread(0), 0.0
+		term, squares := r.bandWidth(0), 0.0
 		for j, kappa := range r.Multipliers {
 			term -= kappa * r.Costs[j]
 			squares += kappa * kappa
@@ -101,13 +101,13 @@ func (a noisy) regretBound(rounds []Footstep) []float64 {
 // epoch l, and κ_1 = 0, so in epoch l, with c = g + ε and G of each epoch,
 //
 //	[Σ_s g_j(x_s)]⁺ ≤ [S κ_{j,l}/μ_j + Σ_{s in l} c_j(x_s) + lN]⁺.
-func (a noisy) violationBound(j int, rounds []Footstep) []float64 {
+func (a noisy) violationBound(j int, rounds []RoundSummary) []float64 {
 	noise, known := a.allowance()
 	if !known {
 		return nil
 	}
 	sum, length := 0.0, float64(a.length)
-	return figured(rounds, func(i int, r Footstep) float64 {
+	return afterEach(rounds, func(i int, r RoundSummary) float64 {
 		begun := i / a.length // epochs before that of round i+1
 		if i%a.length == 0 {
 			sum = 0

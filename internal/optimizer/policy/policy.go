@@ -21,7 +21,7 @@ type Policy interface {
 	Start() []float64
 	// Beta returns β_t per target, or only for the first targets, or nil, where an algorithm has no
 	// confidence width.
-	Beta(w Width) []float64
+	Beta(w WidthInput) []float64
 	// Score returns the acquisition at the places of the input. The error is one of the Set.
 	Score(s *Input) (Scores, error)
 	// Estimates returns what the acquisition made of place i: the reward's estimate, then each
@@ -37,7 +37,7 @@ type plain struct{}
 
 func (plain) Traits() Traits                          { return Traits{} }
 func (plain) Start() []float64                        { return nil }
-func (plain) Beta(Width) []float64                    { return nil }
+func (plain) Beta(WidthInput) []float64               { return nil }
 func (plain) Estimates(s *Input, i int) []float64     { return means(s, i) }
 func (plain) Step(q []float64, _ *Revealed) []float64 { return nil }
 
@@ -45,13 +45,13 @@ func (plain) Step(q []float64, _ *Revealed) []float64 { return nil }
 // it does not have is nil. An algorithm made from another takes that one's traits and changes what
 // differs.
 type Traits struct {
-	// LooksBack: it needs Input.Past.
-	LooksBack bool
-	// LooksAtAll: it needs Input.Set. It scores a finite set as a whole, so on a continuous space a
+	// NeedsPast: it needs Input.Past.
+	NeedsPast bool
+	// NeedsSet: it needs Input.Set. It scores a finite set as a whole, so on a continuous space a
 	// fixed space-filling set stands in for the space, unless it proposes one.
-	LooksAtAll bool
-	// Blind: its score looks at no estimate.
-	Blind bool
+	NeedsSet bool
+	// IgnoresEstimates: its score looks at no estimate.
+	IgnoresEstimates bool
 	// NeedsReadings: before the first reading its score tells no places apart.
 	NeedsReadings bool
 	// RisesWithUncertainty: its score at a place never falls when a standard deviation there rises.
@@ -61,18 +61,18 @@ type Traits struct {
 	// AvoidsKnown: it does not choose a candidate again while no reading has shown that it would
 	// teach anything.
 	AvoidsKnown bool
-	// Expects: its score is the logarithm of an expectation, to which that of the chance that a
+	// LogExpectation: its score is the logarithm of an expectation, to which that of the chance that a
 	// trial works at the place is added. Where readings told their noise it is one under the model
 	// as it was fitted, whatever inflation widens or narrows what is said of it.
-	Expects bool
+	LogExpectation bool
 
 	// Upper returns scores that are at least those of Score whenever every deviation is at most the
 	// one of the input, for an algorithm whose score may fall when a deviation rises; nil where
 	// none is known.
 	Upper func(s *Input) Scores
-	// Above returns scores that are at least those of Upper, and of Score, without what takes long
+	// QuickUpper returns scores that are at least those of Upper, and of Score, without what takes long
 	// of them; nil where they take no longer.
-	Above func(s *Input) Scores
+	QuickUpper func(s *Input) Scores
 	// Slopes returns the derivatives of the scores by the means and deviations of the input, for an
 	// algorithm whose score is smooth in them wherever a place is allowed, but for kinks; nil for
 	// others. Where a deviation is 0, so are its derivatives.
@@ -85,8 +85,8 @@ type Traits struct {
 	// were looked at; look gives the input of some of them with deviations. Again returns what
 	// reading it once more is worth, beside others played that are in the input, noise being λ of a
 	// reading there per target.
-	Incumbent func(played *Input, look func(some []int) (*Input, error)) (int, error)
-	Again     func(others *Input, noise []float64) float64
+	Incumbent   func(played *Input, look func(some []int) (*Input, error)) (int, error)
+	RepeatValue func(others *Input, noise []float64) float64
 	// Draws returns Draw.Z, one number per function, for a seed and the widths β_t.
 	Draws func(seed uint64, beta []float64) []float64
 	// Functions returns, of an algorithm that draws whole functions f_k ~ GP(μ, w²k_t), jointly over
@@ -117,10 +117,10 @@ type Traits struct {
 	Horizon func(round int) int
 	// Bound returns the bound on cost j's cumulative violation after each of the rounds, in metric
 	// units; nil where the settings do not say what it takes.
-	Bound func(j int, rounds []Footstep) []float64
+	Bound func(j int, rounds []RoundSummary) []float64
 	// RegretBound returns the bound on cumulative regret after each of the rounds, in units of the
 	// objective; nil where the settings do not say what it takes.
-	RegretBound func(rounds []Footstep) []float64
+	RegretBound func(rounds []RoundSummary) []float64
 }
 
 // ActsOnOwnData tells whether the algorithm's regressions are others than the arrived readings' of
@@ -143,26 +143,26 @@ type Censoring struct {
 	Widen func(beta, sums []float64) []float64
 }
 
-// Footstep is what a bound needs to know of one round; slices are per target. SD is σ(x_s) of the
+// RoundSummary is what a bound needs to know of one round; slices are per target. SD is σ(x_s) of the
 // decision, Scale brings a modelled quantity to metric units. Per cost there are the multipliers of
 // the decision, and After the round, and what was read or known of the costs at x_s, in modelled
 // units, NaN if nothing.
-type Footstep struct {
+type RoundSummary struct {
 	Suggested                     bool
 	Beta, SD, Gain, Lambda, Scale []float64
 	Multipliers, After, Costs     []float64
 }
 
-// spread is 2βσ of target k: how far its band's edge can be from the function.
-func (f Footstep) spread(k int) float64 { return 2 * f.Beta[k] * f.SD[k] }
+// bandWidth is 2βσ of target k: how far its band's edge can be from the function.
+func (f RoundSummary) bandWidth(k int) float64 { return 2 * f.Beta[k] * f.SD[k] }
 
 // complete tells whether every cost is known.
-func (f Footstep) complete() bool { return !slices.ContainsFunc(f.Costs, math.IsNaN) }
+func (f RoundSummary) complete() bool { return !slices.ContainsFunc(f.Costs, math.IsNaN) }
 
-// summed adds up a term of each suggested round, in units of a target.
-func summed(target int, rounds []Footstep, term func(i int, r Footstep) float64) []float64 {
+// cumulative adds up a term of each suggested round, in units of a target.
+func cumulative(target int, rounds []RoundSummary, term func(i int, r RoundSummary) float64) []float64 {
 	sum := 0.0
-	return figured(rounds, func(i int, r Footstep) float64 {
+	return afterEach(rounds, func(i int, r RoundSummary) float64 {
 		if r.Suggested {
 			sum += r.Scale[target] * term(i, r)
 		}
@@ -170,8 +170,8 @@ func summed(target int, rounds []Footstep, term func(i int, r Footstep) float64)
 	})
 }
 
-// figured is what a bound comes to after each round.
-func figured(rounds []Footstep, after func(i int, r Footstep) float64) []float64 {
+// afterEach is what a bound comes to after each round.
+func afterEach(rounds []RoundSummary, after func(i int, r RoundSummary) float64) []float64 {
 	return lists.Of(len(rounds), func(i int) float64 { return after(i, rounds[i]) })
 }
 
@@ -183,8 +183,8 @@ func lastRounds(window int) func(t int) int {
 	return func(t int) int { return max(1, t-window) }
 }
 
-// Width is what β_t may depend on.
-type Width struct {
+// WidthInput is what β_t may depend on.
+type WidthInput struct {
 	Round       int       // t
 	Gain        []float64 // γ_t per target, realised information gain of the data seen
 	Lambda      []float64 // λ per target
@@ -200,9 +200,9 @@ type Input struct {
 	Multipliers []float64
 	Reward      Estimate
 	Costs       []Estimate
-	// Rival is what the places are compared with; nil for algorithms without an incumbent, and
+	// Incumbent is what the places are compared with; nil for algorithms without an incumbent, and
 	// while there is none.
-	Rival *Rival
+	Incumbent *Incumbent
 	// Works is the latent function of whether trials work at the places, which the state adds to
 	// the scores; nil while none has failed because of its settings.
 	Works *Estimate
@@ -217,15 +217,15 @@ type Input struct {
 	Set       *Set   // for algorithms that look at the whole set of candidates; nil for the others
 }
 
-// Rival is the incumbent x*, the point that would be recommended, beside the places of the input.
+// Incumbent is the incumbent x*, the point that would be recommended, beside the places of the input.
 // Slices are per target.
-type Rival struct {
-	Mean, SD []float64   // the posterior at x*
-	Together [][]float64 // the posterior covariance of the target at each place and at x*
-	Noise    [][]float64 // λ of one more reading of the target at each place
-	Least    float64     // the least mean reward of a point played: what breaking a limit counts as
-	Itself   []bool      // which of the places are x*
-	Again    float64     // what reading x* once more is worth, over its chance to keep all limits, in units of the reward
+type Incumbent struct {
+	Mean, SD    []float64   // the posterior at x*
+	Covariance  [][]float64 // the posterior covariance of the target at each place and at x*
+	Noise       [][]float64 // λ of one more reading of the target at each place
+	Least       float64     // the least mean reward of a point played: what breaking a limit counts as
+	Itself      []bool      // which of the places are x*
+	RepeatValue float64     // what reading x* once more is worth, over its chance to keep all limits, in units of the reward
 }
 
 // Estimate is a posterior at the places of the input: mean and standard deviation of the latent
@@ -273,15 +273,15 @@ type Set struct {
 	// Known[i]: place i was played, and nothing says that another reading there would teach
 	// anything; or it is to be left alone, since trials failed or were abandoned there.
 	Known []bool
-	// Unlike is how far apart two points are: the squared distance in unit coordinates, two
+	// Dissimilarity is how far apart two points are: the squared distance in unit coordinates, two
 	// different choices being 1 apart whatever their order.
-	Unlike func(u, v []float64) float64
+	Dissimilarity func(u, v []float64) float64
 	// Covariances prepares the posterior covariances of the target at one place with some of them;
 	// Noise is λ of one more reading of it at place x.
 	Covariances func(target int, among []int) (func(x int) []float64, error)
 	Noise       func(target, x int) float64
-	// Settled are the costs' deviations by the readings alone; nil where those of the input are.
-	Settled func() ([][]float64, error)
+	// SettledSDs are the costs' deviations by the readings alone; nil where those of the input are.
+	SettledSDs func() ([][]float64, error)
 	// Distance between two places in kernel inputs, the euclidean norm that Lipschitz constants
 	// refer to.
 	Distance func(i, j int) float64
@@ -327,9 +327,9 @@ type Scores struct {
 	// Allowed is nil when every place may be chosen. Where none may be, Fallback, if not nil, is
 	// maximised instead. AllowedAfterAll, if not nil, tells of a place that is not allowed whether it
 	// is after all, which takes long: it is asked of as few places as possible.
-	Allowed         []bool
-	AllowedAfterAll func(i int) (bool, error)
-	Fallback        []float64
+	Allowed      []bool
+	CheckAllowed func(i int) (bool, error)
+	Fallback     []float64
 	// Unlikely places hardly work and are chosen only where no other is left; nil for none. An
 	// algorithm leaves it to the state.
 	Unlikely []bool
@@ -342,10 +342,10 @@ type Scores struct {
 // its mean and by its deviation, and Together, per target, those by the covariance with the rival;
 // nil where Input.Rival is. They are those of what the score is without its kinks.
 type Slopes struct {
-	Reward   Estimate
-	Costs    []Estimate
-	Together [][]float64
-	Kinks    []Kink
+	Reward     Estimate
+	Costs      []Estimate
+	Covariance [][]float64
+	Kinks      []Kink
 }
 
 // Kink is a term −Price·[h]⁺ of a score. At place i h is Height[i]; it moves by ByMean with the

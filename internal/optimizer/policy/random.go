@@ -18,7 +18,9 @@ var randomSearch = Description{
 // uniform gives every place a random score.
 type uniform struct{ plain }
 
-func (a uniform) Traits() Traits { return Traits{LooksAtAll: true, Blind: true, Propose: a.propose} }
+func (a uniform) Traits() Traits {
+	return Traits{NeedsSet: true, IgnoresEstimates: true, Propose: a.propose}
+}
 
 // uniformTries is how many random points are proposed for one that the input constraints allow.
 const uniformTries = 1024

@@ -94,12 +94,12 @@ func TestTheValueOfAReading(t *testing.T) {
 	all, stated := 0.0, 0.0
 	for range 60 {
 		s := line(0, []float64{random.NormFloat64()}, []float64{0.1 + random.Float64()}, []float64{random.NormFloat64() - 0.5}, []float64{0.1 + random.Float64()})
-		s.Rival = someRival(random, s)
-		s.Rival.Mean[1] = -math.Abs(s.Rival.Mean[1])
+		s.Incumbent = someRival(random, s)
+		s.Incumbent.Mean[1] = -math.Abs(s.Incumbent.Mean[1])
 		p := newPair(2)
 		p.take(s, 0)
 		got := normal(-p.mean[1]/p.sd[1]) * ExpectedGain(s, 0)
-		want, deviation := simulated(random, p, s.Rival.Least)
+		want, deviation := simulated(random, p, s.Incumbent.Least)
 		if got > 1.1*want+0.01+4*deviation {
 			t.Errorf("a reading is worth %g, by simulation %g ± %g: %+v", got, want, deviation, p)
 		}
@@ -115,11 +115,11 @@ func TestTheValueOfAReading(t *testing.T) {
 func TestReadingBesideTheIncumbentTeachesNothing(t *testing.T) {
 	t.Parallel()
 	s := line(0, []float64{2}, []float64{0.3}, []float64{-0.4}, []float64{0.5})
-	s.Rival = &Rival{Mean: []float64{2, -0.4}, SD: []float64{0.3, 0.5}, Least: -1, Together: [][]float64{{0.09}, {0.25}}, Noise: [][]float64{{0.2}, {0.1}}, Itself: []bool{false}}
+	s.Incumbent = &Incumbent{Mean: []float64{2, -0.4}, SD: []float64{0.3, 0.5}, Least: -1, Covariance: [][]float64{{0.09}, {0.25}}, Noise: [][]float64{{0.2}, {0.1}}, Itself: []bool{false}}
 	if got := ExpectedGain(s, 0); got > 1e-9 {
 		t.Errorf("a reading beside the incumbent is worth %g", got)
 	}
-	s.Rival.Together = [][]float64{{0.02}, {0.05}}
+	s.Incumbent.Covariance = [][]float64{{0.02}, {0.05}}
 	if got := ExpectedGain(s, 0); got < 0.01 {
 		t.Errorf("a reading at a place as good that tells other things is worth %g", got)
 	}
@@ -131,15 +131,15 @@ func TestReadingBesideTheIncumbentTeachesNothing(t *testing.T) {
 func TestReadingAgain(t *testing.T) {
 	t.Parallel()
 	s := line(0, []float64{1}, []float64{0}, []float64{-5}, []float64{0.001})
-	s.Rival = &Rival{Mean: []float64{4, 0}, SD: []float64{0, 1}, Least: 0, Together: [][]float64{{0}, {0}}, Noise: [][]float64{{0}, {0}}, Itself: []bool{false}}
-	if got := again(s, []float64{0.1, 1e-9}); math.Abs(0.5*got-0.5*1) > 1e-3 {
+	s.Incumbent = &Incumbent{Mean: []float64{4, 0}, SD: []float64{0, 1}, Least: 0, Covariance: [][]float64{{0}, {0}}, Noise: [][]float64{{0}, {0}}, Itself: []bool{false}}
+	if got := repeatValue(s, []float64{0.1, 1e-9}); math.Abs(0.5*got-0.5*1) > 1e-3 {
 		t.Errorf("asking again is worth %g, want a half of what the other has", 0.5*got)
 	}
-	if got := again(s, []float64{0.1, 100}); got > 0.02 {
+	if got := repeatValue(s, []float64{0.1, 100}); got > 0.02 {
 		t.Errorf("a reading that tells next to nothing is worth %g", got)
 	}
-	s.Rival.Mean[1] = -6
-	if got := again(s, []float64{0.1, 1e-9}); got > 1e-6 {
+	s.Incumbent.Mean[1] = -6
+	if got := repeatValue(s, []float64{0.1, 1e-9}); got > 1e-6 {
 		t.Errorf("asking again what is certain is worth %g", got)
 	}
 }

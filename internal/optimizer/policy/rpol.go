@@ -52,7 +52,7 @@ func newRPOL(c Context, s Settings) rpol {
 
 func (a rpol) Traits() Traits {
 	t := Traits{RisesWithUncertainty: true, Slopes: a.slopes}
-	t.Bound, t.RegretBound = a.bounds(Footstep.spread)
+	t.Bound, t.RegretBound = a.bounds(RoundSummary.bandWidth)
 	return t
 }
 
@@ -85,14 +85,14 @@ func (a rpol) Step(q []float64, r *Revealed) []float64 {
 //
 // where a schedule that states no B_f has β^f in its place, and on regret Σ_s e^f(x_s): at x* no
 // limit is broken even optimistically, so the rule's choice has f̂(x_s) ≥ f̂(x*) ≥ f(x*).
-func (a rpol) bounds(e func(r Footstep, k int) float64) (violation func(j int, rounds []Footstep) []float64, regret func(rounds []Footstep) []float64) {
-	violation = func(j int, rounds []Footstep) []float64 {
-		return summed(1+j, rounds, func(_ int, r Footstep) float64 {
+func (a rpol) bounds(e func(r RoundSummary, k int) float64) (violation func(j int, rounds []RoundSummary) []float64, regret func(rounds []RoundSummary) []float64) {
+	violation = func(j int, rounds []RoundSummary) []float64 {
+		return cumulative(1+j, rounds, func(_ int, r RoundSummary) float64 {
 			return e(r, 1+j) + (e(r, 0)+2*a.of[0].norm(r.Beta[0]))/r.Multipliers[j]
 		})
 	}
-	regret = func(rounds []Footstep) []float64 {
-		return summed(0, rounds, func(_ int, r Footstep) float64 { return e(r, 0) })
+	regret = func(rounds []RoundSummary) []float64 {
+		return cumulative(0, rounds, func(_ int, r RoundSummary) float64 { return e(r, 0) })
 	}
 	return violation, regret
 }

@@ -90,7 +90,7 @@ func (a censored) Traits() Traits {
 	return t
 }
 
-func (a censored) Beta(w Width) []float64 {
+func (a censored) Beta(w WidthInput) []float64 {
 	return a.each(w, func(k int, b Beta, gain, _ float64) float64 { return b.width(b.R+a.response[k], gain, 2*a.union) })
 }
 

@@ -101,7 +101,7 @@ func (a sliding) Traits() Traits {
 	return t
 }
 
-func (a sliding) Beta(w Width) []float64 {
+func (a sliding) Beta(w WidthInput) []float64 {
 	return a.each(w, func(k int, b Beta, gain, lambda float64) float64 {
 		if !a.learned[k] { // it has no λ, and no band
 			return b.B
@@ -146,6 +146,6 @@ func (a sliding) slopes(s *Input) Slopes { return a.rpol.slopes(a.drifted(s)) }
 func (a sliding) Estimates(s *Input, i int) []float64 { return a.rpol.Estimates(a.drifted(s), i) }
 
 // spread is 2βσ + 2Γ of target k: the error of the window widens its band once more on either side.
-func (a sliding) spread(r Footstep, k int) float64 {
-	return r.spread(k) + 2*a.widening(k, r.Lambda[k])
+func (a sliding) spread(r RoundSummary, k int) float64 {
+	return r.bandWidth(k) + 2*a.widening(k, r.Lambda[k])
 }

@@ -39,7 +39,7 @@ func newSafe(c Context, s Settings) safe {
 	return safe{widths: newWidths(c, s), lipschitz: s.Value("lipschitz", "")}
 }
 
-func (safe) Traits() Traits { return Traits{LooksAtAll: true} }
+func (safe) Traits() Traits { return Traits{NeedsSet: true} }
 
 // Estimates are the upper ones: a point is safe when even they are within the limit.
 func (safe) Estimates(s *Input, i int) []float64 { return s.at(i, s.Beta) }
@@ -48,10 +48,10 @@ func (safe) Estimates(s *Input, i int) []float64 { return s.at(i, s.Beta) }
 // once what waits has its results, should they be as expected: a trial that waits takes the doubt from
 // its surroundings, and has not said yet that they are within the limits.
 func (a safe) sets(s *Input) (in, soon []bool, err error) {
-	if soon, err = a.members(s); err != nil || s.Set.Settled == nil {
+	if soon, err = a.members(s); err != nil || s.Set.SettledSDs == nil {
 		return soon, soon, err
 	}
-	deviations, err := s.Set.Settled()
+	deviations, err := s.Set.SettledSDs()
 	if err != nil {
 		return nil, nil, err
 	}

@@ -34,14 +34,14 @@ func TestSafeSet(t *testing.T) {
 		t.Errorf("expanders are %v", g)
 	}
 	scores := sure(a.Score(s)) // of S = {0, 1, 4}, only 4 could be best; the lower bound there is 3.1
-	if !same(scores.Allowed, []bool{false, false, false, false, true}) || !sure(scores.AllowedAfterAll(1)) || sure(scores.AllowedAfterAll(0)) || sure(scores.AllowedAfterAll(2)) {
-		t.Errorf("maximisers are %v, expanders %v", scores.Allowed, marked(scores.AllowedAfterAll, 5))
+	if !same(scores.Allowed, []bool{false, false, false, false, true}) || !sure(scores.CheckAllowed(1)) || sure(scores.CheckAllowed(0)) || sure(scores.CheckAllowed(2)) {
+		t.Errorf("maximisers are %v, expanders %v", scores.Allowed, marked(scores.CheckAllowed, 5))
 	}
 	equal(t, "width", scores.Value, []float64{1, 1, 1, 1, 1.8})
 
 	stage := made(t, "stageopt", `{"beta": 1}`, studyOf(1))
-	if first := sure(stage.Score(s)); count(first.Allowed) > 0 || !same(marked(first.AllowedAfterAll, 5), []bool{false, true, false, false, false}) || first.Reason != Explore {
-		t.Errorf("the first stage allows %v", marked(first.AllowedAfterAll, 5))
+	if first := sure(stage.Score(s)); count(first.Allowed) > 0 || !same(marked(first.CheckAllowed, 5), []bool{false, true, false, false, false}) || first.Reason != Explore {
+		t.Errorf("the first stage allows %v", marked(first.CheckAllowed, 5))
 	} else {
 		equal(t, "width of the constraint", first.Value, filled(5, 1))
 	}

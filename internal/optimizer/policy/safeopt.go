@@ -32,5 +32,5 @@ func (a safeSearch) Score(s *Input) (Scores, error) {
 	for i, u := range upper(s.Reward, s.Beta[0]) {
 		allowed[i] = in[i] && u >= best
 	}
-	return Scores{Value: widest(s, 0), Allowed: allowed, AllowedAfterAll: expands, Reason: Explore}, err
+	return Scores{Value: widest(s, 0), Allowed: allowed, CheckAllowed: expands, Reason: Explore}, err
 }

@@ -37,7 +37,7 @@ type trustRegion struct {
 }
 
 func (a trustRegion) Traits() Traits {
-	return Traits{LooksBack: true, LooksAtAll: true, AvoidsKnown: true, Propose: a.propose, Considers: a.considers, Functions: a.functions, Drawn: standardised}
+	return Traits{NeedsPast: true, NeedsSet: true, AvoidsKnown: true, Propose: a.propose, Considers: a.considers, Functions: a.functions, Drawn: standardised}
 }
 
 const (
@@ -175,7 +175,7 @@ func (a trustRegion) functions(s *Input) []float64 {
 
 func (a trustRegion) Score(s *Input) (Scores, error) {
 	if s.Functions == nil {
-		return Scores{Reason: Restart, Value: lists.Map(s.Set.Points, func(u []float64) float64 { return -s.Set.Unlike(u, s.Set.Design()) })}, nil
+		return Scores{Reason: Restart, Value: lists.Map(s.Set.Points, func(u []float64) float64 { return -s.Set.Dissimilarity(u, s.Set.Design()) })}, nil
 	}
 	f := s.Functions[0]
 	scores := Scores{Value: f, Allowed: make([]bool, len(f)), Fallback: make([]float64, len(f)), Reason: Sample}

@@ -105,7 +105,7 @@ func TestTrustRegionScores(t *testing.T) {
 		}
 	}
 	s.Functions, s.Set.Design = nil, func() []float64 { return []float64{0.2} }
-	s.Set.Unlike = func(u, v []float64) float64 { return math.Abs(u[0] - v[0]) }
+	s.Set.Dissimilarity = func(u, v []float64) float64 { return math.Abs(u[0] - v[0]) }
 	spread := sure(a.Score(s))
 	equal(t, "spread", spread.Value, []float64{-0.2, -0.1, 0, -0.1})
 	if spread.Reason != Restart {

@@ -85,7 +85,7 @@ func (a scgp) Traits() Traits {
 func (a scgp) Start() []float64 { return make([]float64, a.costs) }
 
 // Beta is the objective's alone: the constraints need no learning.
-func (a scgp) Beta(w Width) []float64 { return a.widths.Beta(w)[:1] }
+func (a scgp) Beta(w WidthInput) []float64 { return a.widths.Beta(w)[:1] }
 
 // lagrangian is clip(μ+βσ, ±B) − Σ_j (Q_j/V_t) g_{j,t}.
 func (a scgp) lagrangian(s *Input) bands {
@@ -121,9 +121,9 @@ func (a scgp) schedules(t int) (price, slack float64) {
 // Q_1 = 0, so
 //
 //	Σ_{s≤n} g_{j,s}(x_s) ≤ Q_{j,n+1} − Σ_{s≤n} ε_s.
-func (a scgp) violationBound(j int, rounds []Footstep) []float64 {
+func (a scgp) violationBound(j int, rounds []RoundSummary) []float64 {
 	slack := 0.0
-	return figured(rounds, func(i int, r Footstep) float64 {
+	return afterEach(rounds, func(i int, r RoundSummary) float64 {
 		if r.Suggested {
 			_, epsilon := a.schedules(i + 1)
 			slack += epsilon
@@ -139,16 +139,16 @@ func (a scgp) violationBound(j int, rounds []Footstep) []float64 {
 //	Σ_s [2β^f σ^f(x_s) + 2B min(ε_s/δ, 1) + Σ_k ((g_{k,s}(x_s) + ε_s)²/2 + Q_{k,s} [ε_s − δ]⁺)/V_s].
 //
 // It takes δ.
-func (a scgp) regretBound(rounds []Footstep) []float64 {
+func (a scgp) regretBound(rounds []RoundSummary) []float64 {
 	if a.slater == 0 {
 		return nil
 	}
-	return summed(0, rounds, func(i int, r Footstep) float64 {
+	return cumulative(0, rounds, func(i int, r RoundSummary) float64 {
 		if !r.complete() {
 			return 0
 		}
 		price, slack := a.schedules(i + 1)
-		term := r.spread(0) + 2*a.bound*min(slack/a.slater, 1)
+		term := r.bandWidth(0) + 2*a.bound*min(slack/a.slater, 1)
 		for k, g := range r.Costs {
 			term += ((g+slack)*(g+slack)/2 + r.Multipliers[k]*positive(slack-a.slater)) / price
 		}

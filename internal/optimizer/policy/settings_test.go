@@ -246,7 +246,7 @@ func TestAnySettings(t *testing.T) {
 		}
 		p := d.Build(study, s)
 		q := p.Start()
-		w := Width{Round: 3, Gain: filled(3, 1), Lambda: filled(3, 0.5), Multipliers: q}
+		w := WidthInput{Round: 3, Gain: filled(3, 1), Lambda: filled(3, 0.5), Multipliers: q}
 		for _, v := range slices.Concat(q, p.Beta(w)) {
 			if math.IsNaN(v) {
 				t.Fatalf("%s with %s: multipliers %v and widths %v", d.Name, raw, q, p.Beta(w))

@@ -15,7 +15,7 @@ func TestScoresRiseAlongTheirSlopes(t *testing.T) {
 	for _, d := range Descriptions() {
 		p := ordinary(t, d)
 		traits := p.Traits()
-		if traits.Slopes == nil || traits.Expects || traits.LooksAtAll {
+		if traits.Slopes == nil || traits.LogExpectation || traits.NeedsSet {
 			continue
 		}
 		for range 300 {

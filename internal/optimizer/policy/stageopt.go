@@ -41,7 +41,7 @@ func (a stages) Score(s *Input) (Scores, error) {
 	}
 	if !over && err == nil {
 		scores := Scores{Value: widest(s, 1), Allowed: make([]bool, len(in)), Reason: Explore}
-		if scores.AllowedAfterAll, err = a.expanders(s, in, soon); err == nil {
+		if scores.CheckAllowed, err = a.expanders(s, in, soon); err == nil {
 			var some bool
 			if some, err = anyOf(scores); some {
 				return scores, err
@@ -58,7 +58,7 @@ func anyOf(scores Scores) (bool, error) {
 	order := lists.Below(len(scores.Value))
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(scores.Value[b], scores.Value[a]) })
 	for _, i := range order {
-		if is, err := scores.AllowedAfterAll(i); is || err != nil {
+		if is, err := scores.CheckAllowed(i); is || err != nil {
 			return is, err
 		}
 	}

@@ -13,8 +13,8 @@ func describe(d Description, t Traits) string {
 		is   bool
 		word string
 	}{
-		{t.LooksBack, "back"}, {t.LooksAtAll, "all"}, {t.RisesWithUncertainty, "rises"}, {t.MovesByEstimate, "estimate"}, {d.Theorem != nil && d.Theorem.Short == "", "guaranteed"},
-		{t.First != nil, "forgets"}, {d.ForDrift, "drift"}, {t.Draws != nil, "numbers"}, {t.Drawn != nil, "functions"}, {t.AvoidsKnown, "new"}, {t.Incumbent != nil || d.Compares, "compares"}, {t.Incumbent != nil != d.Compares, "only half"}, {(t.MovesByEstimate || d.NeedsSafeSeeds) != (d.Beware != ""), "breaks limits unsaid"}, {t.Upper != nil, "bounds scores"}, {t.Propose != nil, "proposes"}, {t.Blind, "blind"}, {(t.Functions != nil) != (t.Drawn != nil), "half drawn"}, {t.Considers != nil, "considers"},
+		{t.NeedsPast, "back"}, {t.NeedsSet, "all"}, {t.RisesWithUncertainty, "rises"}, {t.MovesByEstimate, "estimate"}, {d.Theorem != nil && d.Theorem.Short == "", "guaranteed"},
+		{t.First != nil, "forgets"}, {d.ForDrift, "drift"}, {t.Draws != nil, "numbers"}, {t.Drawn != nil, "functions"}, {t.AvoidsKnown, "new"}, {t.Incumbent != nil || d.Compares, "compares"}, {t.Incumbent != nil != d.Compares, "only half"}, {(t.MovesByEstimate || d.NeedsSafeSeeds) != (d.Beware != ""), "breaks limits unsaid"}, {t.Upper != nil, "bounds scores"}, {t.Propose != nil, "proposes"}, {t.IgnoresEstimates, "blind"}, {(t.Functions != nil) != (t.Drawn != nil), "half drawn"}, {t.Considers != nil, "considers"},
 		{t.Censoring != nil, "censored"}, {t.Response != nil, "penalised"}, {t.Ceiling != nil, "capped"}, {t.Bound != nil, "bounded"}, {(t.RegretBound != nil) != (t.Bound != nil), "one of two bounds"},
 	} {
 		if w.is {
@@ -129,15 +129,15 @@ func valueOf(s Scores) float64 {
 
 // someRival draws what the places of the input are compared with, of correlations that a posterior
 // could have.
-func someRival(random *rand.Rand, s *Input) *Rival {
-	r := &Rival{Least: -3}
+func someRival(random *rand.Rand, s *Input) *Incumbent {
+	r := &Incumbent{Least: -3}
 	for k, e := range append([]Estimate{s.Reward}, s.Costs...) {
 		r.Mean, r.SD = append(r.Mean, random.NormFloat64()), append(r.SD, random.Float64())
 		together, noise := make([]float64, len(e.SD)), make([]float64, len(e.SD))
 		for i, sd := range e.SD {
 			together[i], noise[i] = 0.99*random.Float64()*sd*r.SD[k], random.ExpFloat64()
 		}
-		r.Together, r.Noise = append(r.Together, together), append(r.Noise, noise)
+		r.Covariance, r.Noise = append(r.Covariance, together), append(r.Noise, noise)
 	}
 	r.Mean[0] = max(r.Mean[0], r.Least)
 	r.Itself = make([]bool, len(s.Reward.Mean))
@@ -148,13 +148,13 @@ func someRival(random *rand.Rand, s *Input) *Rival {
 // as the covariance lets it.
 func shrink(random *rand.Rand, s *Input) {
 	for k, e := range append([]Estimate{s.Reward}, s.Costs...) {
-		if k > 0 && s.Rival != nil {
+		if k > 0 && s.Incumbent != nil {
 			continue
 		}
 		for i := range e.SD {
 			least := 0.0
-			if s.Rival != nil {
-				least = s.Rival.Together[k][i] / s.Rival.SD[k]
+			if s.Incumbent != nil {
+				least = s.Incumbent.Covariance[k][i] / s.Incumbent.SD[k]
 			}
 			e.SD[i] = least + random.Float64()*(e.SD[i]-least)
 		}
@@ -170,22 +170,22 @@ func TestUpperScores(t *testing.T) {
 		a, settings := made(t, of[0], of[1], studyOf(1)), of[1]
 		for range 5000 {
 			s := line(0, []float64{0}, []float64{1}, []float64{2 * random.NormFloat64()}, []float64{random.Float64()})
-			s.Rival = someRival(random, s)
+			s.Incumbent = someRival(random, s)
 			if random.IntN(4) == 0 || of[0] == "ckb-rand" {
-				s.Rival = nil
+				s.Incumbent = nil
 			}
 			s.Draw.Z = []float64{2 * random.NormFloat64(), 2 * random.NormFloat64()}
 			upper := a.Traits().Upper(s)
-			if a.Traits().Above != nil {
-				above, score := a.Traits().Above(s), sure(a.Score(s))
+			if a.Traits().QuickUpper != nil {
+				above, score := a.Traits().QuickUpper(s), sure(a.Score(s))
 				if allowed(above) != allowed(upper) || valueOf(above) < valueOf(upper) || allowed(score) && valueOf(above) < valueOf(score) {
-					t.Fatalf("%s: %g is said to be above %g and %g: %+v, rival %+v", settings, valueOf(above), valueOf(upper), valueOf(score), s, s.Rival)
+					t.Fatalf("%s: %g is said to be above %g and %g: %+v, rival %+v", settings, valueOf(above), valueOf(upper), valueOf(score), s, s.Incumbent)
 				}
 			}
 			shrink(random, s)
 			score := sure(a.Score(s))
 			if allowed(score) && !allowed(upper) || allowed(score) == allowed(upper) && valueOf(score) > valueOf(upper)+1e-12*max(1, -valueOf(upper)) {
-				t.Fatalf("%s: a score of %g is bounded by %g: %+v, rival %+v", settings, valueOf(score), valueOf(upper), s, s.Rival)
+				t.Fatalf("%s: a score of %g is bounded by %g: %+v, rival %+v", settings, valueOf(score), valueOf(upper), s, s.Incumbent)
 			}
 		}
 	}

@@ -54,8 +54,8 @@ type Points struct {
 // Prediction is what is made of some points: the functions' means, their latent variance, and the
 // covariance with the reference, if there is one.
 type Prediction struct {
-	Means               [][]float64
-	Variances, Together []float64
+	Means                           [][]float64
+	Variances, ReferenceCovariances []float64
 }
 
 // Reference is a point x* that others are compared with.
@@ -83,7 +83,7 @@ type Regression struct {
 type Solutions struct {
 	mu    sync.Mutex
 	fixed *gp.Fixed
-	own   *gp.Own
+	own   *gp.OwnVariances
 }
 
 // of returns the solutions for all rows of data. Callers that ask at the same time may do the same
@@ -102,7 +102,7 @@ func (c *Solutions) of(ctx context.Context, points *kernel.Inputs, data *gp.Data
 
 // ofOwn returns the variances at the points of all rows of data. Callers that ask at the same time
 // may do the same work.
-func (c *Solutions) ofOwn(ctx context.Context, data *gp.Data) (*gp.Own, error) {
+func (c *Solutions) ofOwn(ctx context.Context, data *gp.Data) (*gp.OwnVariances, error) {
 	own, err := c.ownUpTo(data.Len()).Extend(ctx, data)
 	if err == nil {
 		c.keepOwn(own)
@@ -136,17 +136,17 @@ func (c *Solutions) keep(fixed *gp.Fixed) {
 }
 
 // ownUpTo is what is kept of the points of the first n rows.
-func (c *Solutions) ownUpTo(n int) *gp.Own {
+func (c *Solutions) ownUpTo(n int) *gp.OwnVariances {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.own == nil {
-		return new(gp.Own)
+		return new(gp.OwnVariances)
 	}
 	return c.own.Prefix(n)
 }
 
 // keepOwn takes what has been worked out, unless more is kept.
-func (c *Solutions) keepOwn(own *gp.Own) {
+func (c *Solutions) keepOwn(own *gp.OwnVariances) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if own.Len() > 0 && (c.own == nil || own.Len() > c.own.Len()) {
@@ -163,7 +163,7 @@ type Rows struct {
 	Of   *Regression // which has the first Read rows; nil where a window makes them something else
 	Next int         // the round of the regression's reading after them; 0 for none
 
-	waiting *Solutions // of lists, with the points that wait; nil without any
+	pending *Solutions // of lists, with the points that wait; nil without any
 
 	weights checkpoint.Once[[][]float64] // gp.Data.Weights of Z
 	own     checkpoint.Once[[][]float64] // gp.Data.OwnMeans
@@ -172,13 +172,13 @@ type Rows struct {
 // Narrow makes room for points that wait behind the readings. It goes on from a posterior of the
 // same readings that has the first of those points, if there is one.
 func (r *Rows) Narrow(before *Rows) {
-	r.waiting = &Solutions{}
+	r.pending = &Solutions{}
 	if before == nil {
 		r.Data = r.Data.Clone()
 		return
 	}
 	r.Data = before.Data.Clone()
-	r.waiting.Take(before.waiting, before.Data.Len())
+	r.pending.Take(before.pending, before.Data.Len())
 }
 
 // Gain is γ of the readings.
@@ -192,10 +192,10 @@ func (r *Rows) Predict(ctx context.Context, at Points, beside *Reference) (Predi
 	if at.Rows != nil && beside == nil {
 		return r.predictOwn(ctx, at)
 	}
-	p, err := r.predict(ctx, at, r.Beside(beside))
+	p, err := r.predict(ctx, at, r.WithReference(beside))
 	if err == nil && beside != nil {
 		explained := p.Means[len(r.Z)]
-		p.Means, p.Together = p.Means[:len(r.Z)], r.Together(beside, at.Inputs, explained)
+		p.Means, p.ReferenceCovariances = p.Means[:len(r.Z)], r.ReferenceCovariances(beside, at.Inputs, explained)
 	}
 	return p, err
 }
@@ -241,9 +241,9 @@ func (r *Rows) predict(ctx context.Context, at Points, zs [][]float64) (p Predic
 		return p, err
 	}
 	fixed, err := r.Of.Kept.of(ctx, at.Inputs, r.Of.Data.Prefix(r.Read))
-	if err == nil && r.waiting != nil {
-		r.waiting.keep(fixed)
-		fixed, err = r.waiting.of(ctx, at.Inputs, r.Data)
+	if err == nil && r.pending != nil {
+		r.pending.keep(fixed)
+		fixed, err = r.pending.of(ctx, at.Inputs, r.Data)
 	}
 	if err == nil {
 		p.Means, p.Variances, err = fixed.Predict(ctx, r.Data, zs)
@@ -295,7 +295,7 @@ func (r *Rows) Weights(ctx context.Context, beside *Reference) ([][]float64, err
 		return weights, err
 	}
 	of, err := beside.weights.Get(ctx, func(ctx context.Context) ([][]float64, error) {
-		return r.Data.Weights(ctx, r.Beside(beside)[len(r.Z):])
+		return r.Data.Weights(ctx, r.WithReference(beside)[len(r.Z):])
 	})
 	return append(weights[:len(r.Z):len(r.Z)], of...), err
 }
@@ -328,9 +328,9 @@ func (r *Rows) Played(round int) (p Prediction, known bool) {
 }
 
 // ownVariances are those at the points of the rows, by what is kept of the readings.
-func (r *Rows) ownVariances(ctx context.Context) (*gp.Own, error) {
-	if r.Of == nil || r.waiting != nil {
-		return new(gp.Own).Extend(ctx, r.Data)
+func (r *Rows) ownVariances(ctx context.Context) (*gp.OwnVariances, error) {
+	if r.Of == nil || r.pending != nil {
+		return new(gp.OwnVariances).Extend(ctx, r.Data)
 	}
 	return r.Of.Kept.ofOwn(ctx, r.Data)
 }
@@ -355,8 +355,8 @@ func (r *Rows) Refer(x Points) *Reference {
 	return &Reference{Inputs: x.Inputs, solved: r.Data.Solve(x.Inputs.Row(0))}
 }
 
-// Beside is what means are taken of: Z, and v(x*) last where there is a reference.
-func (r *Rows) Beside(x *Reference) [][]float64 {
+// WithReference is what means are taken of: Z, and v(x*) last where there is a reference.
+func (r *Rows) WithReference(x *Reference) [][]float64 {
 	if x == nil {
 		return r.Z
 	}
@@ -367,9 +367,9 @@ func (r *Rows) Beside(x *Reference) [][]float64 {
 	return append(r.Z[:len(r.Z):len(r.Z)], solved)
 }
 
-// Together are the covariances of the functions at the reference with those at points, of which
+// ReferenceCovariances are the covariances of the functions at the reference with those at points, of which
 // v(x)ᵀv(x*) is explained.
-func (r *Rows) Together(x *Reference, at *kernel.Inputs, explained []float64) []float64 {
+func (r *Rows) ReferenceCovariances(x *Reference, at *kernel.Inputs, explained []float64) []float64 {
 	covariances := make([]float64, at.Len())
 	r.Data.Kernel().Row(covariances, x.Inputs.Row(0), at)
 	for n := range covariances {
@@ -386,10 +386,10 @@ func (r *Rows) Same(o *Rows) bool {
 // Candidates is the posterior over all candidates, or, at a decision that is long past, what was
 // noted of the one that it chose.
 type Candidates struct {
-	Arms     *gp.Arms // from the readings; nil at a decision long past
-	Narrowed *gp.Arms // with the points that wait
-	Noted    *Noted   // in place of them; nil for a present decision
-	Waiting  bool     // whether points wait
+	Arms       *gp.Arms // from the readings; nil at a decision long past
+	Narrowed   *gp.Arms // with the points that wait
+	Noted      *Noted   // in place of them; nil for a present decision
+	HasPending bool     // whether points wait
 	// ByRows regresses the readings by the rows of a factor, for what is asked beyond the
 	// candidates.
 	ByRows func(context.Context) (*Rows, error)
@@ -428,7 +428,7 @@ func (c *Candidates) Predict(ctx context.Context, at Points, beside *Reference) 
 	}
 	p.Variances = lists.At(c.Narrowed.Variances(), at.Arms)
 	if beside != nil {
-		p.Together = lists.At(c.Narrowed.Covariances(beside.arm), at.Arms)
+		p.ReferenceCovariances = lists.At(c.Narrowed.Covariances(beside.arm), at.Arms)
 	}
 	return p, nil
 }
@@ -448,11 +448,11 @@ func (c *Candidates) Means(ctx context.Context, at Points) ([][]float64, error) 
 // Played is what was noted of the round.
 func (c *Candidates) Played(round int) (p Prediction, known bool) {
 	n := c.Noted
-	if n == nil || n.Round != round || c.Waiting && math.IsNaN(n.Narrowed) {
+	if n == nil || n.Round != round || c.HasPending && math.IsNaN(n.Narrowed) {
 		return p, false
 	}
 	p.Variances = []float64{n.Variance}
-	if c.Waiting {
+	if c.HasPending {
 		p.Variances[0] = n.Narrowed
 	}
 	p.Means = lists.Map(n.Means, func(mean float64) []float64 { return []float64{mean} })

@@ -47,7 +47,7 @@ func bench(t *testing.T) (both map[string]Posterior, all Points) {
 		must(narrowed.Update(t.Context(), arm, nil, 0.1))
 	}
 	byRows := func(context.Context) (*Rows, error) { return rows, nil }
-	return map[string]Posterior{"rows": rows, "candidates": &Candidates{Arms: arms, Narrowed: narrowed, Waiting: true, ByRows: byRows}}, all
+	return map[string]Posterior{"rows": rows, "candidates": &Candidates{Arms: arms, Narrowed: narrowed, HasPending: true, ByRows: byRows}}, all
 }
 
 // TestBothSayTheSame asks both forms of one posterior everything, among the candidates and
@@ -73,9 +73,9 @@ func TestBothSayTheSame(t *testing.T) {
 			means, err := p.Means(t.Context(), at)
 			add(err, means...)
 			prediction, err := p.Predict(t.Context(), at, p.Refer(Points{Inputs: all.Inputs.Prefix(1), Arms: all.Arms[:1]}))
-			add(err, append(prediction.Means, prediction.Variances, prediction.Together)...)
-			if len(means) != 2 || len(prediction.Together) != at.Inputs.Len() {
-				t.Fatalf("%s of %s: %d functions, %d covariances", form, name, len(means), len(prediction.Together))
+			add(err, append(prediction.Means, prediction.Variances, prediction.ReferenceCovariances)...)
+			if len(means) != 2 || len(prediction.ReferenceCovariances) != at.Inputs.Len() {
+				t.Fatalf("%s of %s: %d functions, %d covariances", form, name, len(means), len(prediction.ReferenceCovariances))
 			}
 			some, err := p.Covariances(t.Context(), at, []int{0})
 			add(err, some(at.Inputs.Len()-1))

@@ -159,8 +159,8 @@ func (model *Model) Predict(ctx context.Context, X *kernel.Inputs) (means, varia
 // Gradients returns the gradients of mean and variance of h by the coordinates of the points X, for
 // a stationary kernel. The error is that of ctx.
 func (model *Model) Gradients(ctx context.Context, X *kernel.Inputs) (means, variances [][]float64, err error) {
-	at, by := gp.NewInclined(0, X.Len(), model.data.Len()), gp.NewGradients(X.Len())
-	if err := model.data.InclineInto(ctx, at, X, nil); err != nil {
+	at, by := gp.NewPredictions(0, X.Len(), model.data.Len()), gp.NewGradients(X.Len())
+	if err := model.data.PredictInto(ctx, at, X, nil); err != nil {
 		return nil, nil, err
 	}
 	err = model.data.GradientsInto(ctx, by, X, at, model.weights)

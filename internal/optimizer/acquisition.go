@@ -13,15 +13,16 @@ import (
 	"headroom/internal/optimizer/search"
 )
 
-// decision is what the algorithm decides by: a view, and of the next decision what else it goes by.
+// decision is everything an algorithm decides by: a view and, for the next decision, what follows
+// it.
 type decision struct {
 	*view
-	shown   *shown   // what its readings alone say
-	avoided *avoided // settings that it leaves alone, nil for none
-	works   *works   // where trials work, as it knows it; nil while none has failed
+	shown   *shown   // the posterior from the readings alone
+	avoided *avoided // settings that it does not choose again, nil for none
+	works   *works   // the model of where trials work, nil while none has failed
 }
 
-// withIncumbent is the decision with what it compares places with.
+// withIncumbent returns the decision with its incumbent found.
 func (s *decision) withIncumbent(ctx context.Context) (*decision, error) {
 	whole, err := s.view.withIncumbent(ctx)
 	if err != nil {
@@ -32,7 +33,7 @@ func (s *decision) withIncumbent(ctx context.Context) (*decision, error) {
 	return &decision{view: &v, shown: s.shown, avoided: s.avoided, works: s.works}, nil
 }
 
-// inputAt is what the algorithm sees at some places when it makes the decision of view v.
+// inputAt is the algorithm's input at some places.
 func (s *decision) inputAt(ctx context.Context, at []Place, known func(j, i int) float64, draw Draw) (*policy.Input, error) {
 	estimates, incumbent, err := s.estimateBeside(ctx, at, known)
 	if err != nil {
@@ -47,7 +48,7 @@ func (s *decision) inputAt(ctx context.Context, at []Place, known func(j, i int)
 	return input, err
 }
 
-// inputFrom is the input with the estimates known.
+// inputFrom is the input with given estimates.
 func (s *decision) inputFrom(ctx context.Context, at []Place, known func(j, i int) float64, draw Draw, estimates []policy.Estimate) *policy.Input {
 	input := s.newInput(draw, estimates, nil)
 	if s.traits.NeedsPast {
@@ -59,7 +60,7 @@ func (s *decision) inputFrom(ctx context.Context, at []Place, known func(j, i in
 	return input
 }
 
-// inputWithoutEstimates is what the algorithm knows of some places without estimates.
+// inputWithoutEstimates is the input of some places with empty estimates.
 func (s *decision) inputWithoutEstimates(ctx context.Context, at []Place, known func(j, i int) float64, draw Draw) (*policy.Input, error) {
 	input := s.inputFrom(ctx, at, known, draw, make([]policy.Estimate, len(s.targets)))
 	var err error
@@ -67,7 +68,8 @@ func (s *decision) inputWithoutEstimates(ctx context.Context, at []Place, known 
 	return input, err
 }
 
-// score is the algorithm's acquisition at the places of the input.
+// score is the algorithm's acquisition at the places of the input, with the chance that trials
+// work.
 func (s *decision) score(input *policy.Input) (policy.Scores, error) {
 	scores, err := s.policy.Score(input)
 	if err != nil {
@@ -76,8 +78,8 @@ func (s *decision) score(input *policy.Input) (policy.Scores, error) {
 	return s.addWorks(scores, input.Works), nil
 }
 
-// tooRisky tells of each place whether its chance to break a limit is larger than what is left of
-// the risk asked for; nil where none was.
+// tooRisky tells for each place whether its chance to break a limit exceeds the risk that the
+// decision may take; nil where no risk is bounded.
 func (s *decision) tooRisky(ctx context.Context, at []Place, estimates []policy.Estimate) ([]bool, error) {
 	if len(s.allowances) == 0 {
 		return nil, nil
@@ -86,9 +88,10 @@ func (s *decision) tooRisky(ctx context.Context, at []Place, estimates []policy.
 	return lists.Map(beyond, func(part float64) bool { return part > 0 }), err
 }
 
-// riskExcess is by what part of what is left of the risk asked for the chance of each place to break a
-// limit exceeds it. The chance is the one that the decision states, of the readings alone and as wide
-// as is said: beside a trial that waits nothing is less risky before its result has come.
+// riskExcess returns, for each place, (p − a)/a at its maximum over the allowances, p being its
+// chance to break the limits and a the risk that the decision may take. p is the chance that is
+// shown, from the readings alone: a pending trial makes nothing less risky before its result is
+// known.
 func (s *decision) riskExcess(ctx context.Context, at []Place, estimates []policy.Estimate) ([]float64, error) {
 	if s.shown.shownDiffers() || s.hasPending() {
 		var err error
@@ -106,7 +109,8 @@ func (s *decision) riskExcess(ctx context.Context, at []Place, estimates []polic
 	return beyond, nil
 }
 
-// set lets an algorithm look at all places together. What it asks for is worked out when it asks.
+// set is the finite set of places for algorithms that look at it as a whole. What is expensive is
+// computed when the algorithm asks for it.
 func (s *decision) set(ctx context.Context, at []Place, known func(j, i int) float64) *policy.Set {
 	set := &policy.Set{
 		Free:          lists.Map(s.cfg.Space.Dims, func(d Dim) bool { return !d.Derived && !d.Held }),
@@ -145,7 +149,7 @@ func (s *decision) set(ctx context.Context, at []Place, known func(j, i int) flo
 	return set
 }
 
-// earlier is what decision t saw of the places.
+// earlier is the input that decision t had of the same places.
 func (s *decision) earlier(ctx context.Context, t int, at []Place, known func(j, i int) float64) (*policy.Input, error) {
 	if err := checkpoint.Reach(ctx); err != nil {
 		return nil, err
@@ -161,9 +165,9 @@ func (s *decision) earlier(ctx context.Context, t int, at []Place, known func(j,
 	return then.inputAt(ctx, at, known, s.draw(t))
 }
 
-// mayChoose tells which of a list of places, candidates or a shortlist, a policy that avoids known
-// ones may choose: those that are left, and were not played or whose reading may differ from the
-// last.
+// mayChoose tells which places can be chosen: those that are available and, where the algorithm
+// avoids known places and a second reading would equal the first, were not tried. It only restricts
+// finite lists.
 func (s *decision) mayChoose() func(Place) bool {
 	if !s.traits.AvoidsKnown || s.cfg.Space.Arms == nil && s.shortlist == nil || s.readingsVary() {
 		return s.cfg.Space.offers
@@ -172,24 +176,26 @@ func (s *decision) mayChoose() func(Place) bool {
 	return func(p Place) bool { return s.cfg.Space.offers(p) && !tried(p) }
 }
 
-// A place of a higher rank is chosen only where none of a lower one may be.
+// Ranks of places. One of a higher rank is chosen only where none of a lower rank may be.
 const (
 	rankUsual    = iota
-	rankUnlikely // it hardly works: see policy.Scores
+	rankUnlikely // trials hardly work there: see policy.Scores
 	rankAvoided
 	ranks
 )
 
-// maximum is what the search for the largest acquisition found.
+// maximum is the result of the search for the largest acquisition.
 type maximum struct {
 	place    Place
 	value    float64
 	runnerUp *RunnerUp
 	reason   string
 	draw     Draw
-	among    *scoredPlaces // nil where it was climbed to
+	among    *scoredPlaces // the list that it was chosen from; nil on a continuous space
 }
 
+// reason is the rule to report: LeastBad where an algorithm that looks within the limits had to use
+// its fallback.
 func reason(usual string, fellBack bool) string {
 	if fellBack && (usual == policy.Optimistic || usual == policy.Improve) {
 		return policy.LeastBad
@@ -197,8 +203,7 @@ func reason(usual string, fellBack bool) string {
 	return usual
 }
 
-// scoredPlaces are those of a finite list that the algorithm chooses among, and what it makes of
-// them.
+// scoredPlaces are the places of a finite list that the algorithm chooses among, with their scores.
 type scoredPlaces struct {
 	at       []Place
 	draw     Draw
@@ -207,17 +212,16 @@ type scoredPlaces struct {
 	values   []float64
 	allowed  []bool
 	fellBack bool
-	dropped  bool // see dropWorseTried
+	dropped  bool // whether dropWorseTried left some out
 }
 
-// climber is one polished start.
+// climber is a point that a search moves uphill, and its score there.
 type climber struct {
 	u     []float64
 	score search.Score
 }
 
-// searchScores puts scores in the order that climbing needs: by rank, and fallbacks below everything
-// allowed.
+// searchScores converts scores to those that searches compare, with the places' ranks.
 func (s *decision) searchScores(raw policy.Scores, at []Place) []search.Score {
 	scores := make([]search.Score, len(at))
 	for i, p := range at {
@@ -227,7 +231,7 @@ func (s *decision) searchScores(raw policy.Scores, at []Place) []search.Score {
 	return scores
 }
 
-// searchScore is score i in that order, among places of one rank.
+// searchScore converts score i. A place that is not allowed has its fallback for a value.
 func searchScore(raw policy.Scores, i int) search.Score {
 	score := search.Score{Allowed: raw.Allowed == nil || raw.Allowed[i], Value: raw.Value[i], Relative: raw.Relative}
 	switch {
@@ -244,10 +248,11 @@ func searchScore(raw policy.Scores, i int) search.Score {
 
 func byScore(a, b climber) int { return search.Higher(a.score, b.score) }
 
-// choosable resolves which places may be chosen: of those of the lowest rank that are left and
-// would teach something, those the algorithm allows, else by its fallback; if nothing would, of all
-// that are left; and so on with the next rank. Where what is not allowed is known to break a limit, or
-// too likely to, what would teach nothing comes before the fallback.
+// choosable returns the values to maximise and the places that may be chosen. Of the lowest rank
+// with any, these are the first that are not empty of: places that mayChoose allows and the
+// algorithm allows; places that mayChoose allows, by the algorithm's fallback; and both again for
+// all available places. An algorithm that maximises an expectation takes the third before the
+// second: what it does not allow is known or too likely to break a limit.
 func (s *decision) choosable(scores policy.Scores, at []Place) (values []float64, allowed []bool, fellBack bool) {
 	ranked := lists.Of(len(at), func(i int) int { return s.rank(scores, at[i], i) })
 	teaching, left := s.mayChoose(), s.cfg.Space.offers
@@ -273,9 +278,10 @@ func (s *decision) choosable(scores policy.Scores, at []Place) (values []float64
 	return scores.Value, make([]bool, len(at)), false
 }
 
-// dropWorseTried leaves out, where the place of the largest score promises little and was tried, what was
-// tried and is less sure to keep the limits than x*, and tells whether it did: a setting that is all
-// but sure to break one would be read again and again for a trace of improvement.
+// dropWorseTried marks tried places as not allowed that are less sure to keep the limits than x*,
+// where the best score is at such a place and promises little, and tells whether it did. Otherwise
+// a setting that is almost sure to break a limit would be read again and again for a trace of
+// improvement.
 func (s *decision) dropWorseTried(scores policy.Scores, at []Place, allowed []bool) bool {
 	best := Argmax(scores.Value, scores.Untruncated, allowed, scores.Relative)
 	if best < 0 || !s.littleToGain(scores.Value[best]) {
@@ -296,16 +302,16 @@ func (s *decision) dropWorseTried(scores policy.Scores, at []Place, allowed []bo
 	return true
 }
 
-// littleShare is the share of what has been gained so far, the difference between the incumbent's
-// reward and the least one played, below which what a place promises is little.
+// littleShare is the share of the gain so far, from the least reward played to the incumbent's,
+// below which an expected improvement counts as little.
 const littleShare = 1e-3
 
-// littleToGain tells whether the largest score, the logarithm of what a place promises, is of little.
+// littleToGain tells whether the largest score, the logarithm of an expected improvement, is little.
 func (s *decision) littleToGain(most float64) bool {
 	return s.incumbent != nil && most < math.Log(littleShare*(s.incumbent.mean[0]-s.incumbent.least))
 }
 
-// rank is that of place p, number i among those scored.
+// rank is the rank of place p, which has index i among those scored.
 func (s *decision) rank(scores policy.Scores, p Place, i int) int {
 	switch {
 	case s.isAvoided(p):
@@ -316,7 +322,7 @@ func (s *decision) rank(scores policy.Scores, p Place, i int) int {
 	return rankUsual
 }
 
-// allowing marks the places that fit and, where that is not nil, are permitted.
+// allowing marks the places that fit and, unless permitted is nil, are permitted.
 func allowing(places int, fits func(i int) bool, permitted []bool) (allowed []bool, any bool) {
 	allowed = make([]bool, places)
 	for i := range allowed {
@@ -326,11 +332,11 @@ func allowing(places int, fits func(i int) bool, permitted []bool) (allowed []bo
 	return allowed, any
 }
 
-// tie is how close scores count as equal, times max(1, |largest|).
+// tie is the difference up to which scores count as equal, times max(1, |largest|).
 const tie = 1e-9
 
-// Argmax is the lowest index among the largest values, ties going to the largest untruncated value;
-// −1 if none is allowed.
+// Argmax returns the lowest index of the largest value; ties go to the largest untruncated value.
+// It is −1 if none is allowed.
 func Argmax(values, untruncated []float64, allowed []bool, relative bool) int {
 	candidates := ties(values, nil, allowed, relative)
 	if untruncated != nil && len(candidates) > 1 {
@@ -342,8 +348,8 @@ func Argmax(values, untruncated []float64, allowed []bool, relative bool) int {
 	return candidates[0]
 }
 
-// ties lists, in order, the indices (among some, or all) whose values come within the tolerance of
-// the largest.
+// ties lists, in order, the indices whose values are equal to the largest within the tolerance,
+// among the given ones or, for nil, all allowed ones.
 func ties(values []float64, among []int, allowed []bool, relative bool) []int {
 	if among == nil {
 		among = lists.Where(len(values), func(i int) bool { return allowed[i] })
@@ -362,7 +368,7 @@ func ties(values []float64, among []int, allowed []bool, relative bool) []int {
 	return slices.DeleteFunc(slices.Clone(among), func(i int) bool { return !(values[i] >= largest-tie*size) })
 }
 
-// descending is the order of scores, the largest first, and of equal ones the first.
+// descending lists the indices of scores, the largest score first, equal ones in ascending order.
 func descending(scores []search.Score) []int {
 	order := lists.Below(len(scores))
 	slices.SortFunc(order, func(a, b int) int { return cmp.Or(search.Higher(scores[a], scores[b]), a-b) })

@@ -1,8 +1,8 @@
-// Package optimizer turns a study's configuration and history into what a constrained bandit
-// algorithm believes and what it would try next. It is pure: no input or output, no clock, no
-// global randomness. The same configuration and history give the same state and the same suggestion
-// everywhere. Long work reaches checkpoints (package checkpoint); an error is that of the context
-// unless it is said to be another.
+// Package optimizer computes, from a study's configuration and history, the posterior of every
+// metric and the next trial that a constrained bandit algorithm chooses. It is pure: no input or
+// output, no clock, no global randomness. The same configuration and history give the same state
+// and the same suggestion everywhere. Long work reaches checkpoints (package checkpoint); errors
+// are those of the context unless said otherwise.
 //
 // Rounds are counted from 1. Round t is: choose x_t, later observe its metrics. A reading "revealed
 // during round τ" was told after decision τ and before decision τ+1, so decision t sees the
@@ -13,9 +13,9 @@
 //
 //	modelled = w((metric − centre)/scale),
 //
-// centre 0, scale 1 and the warp w the identity until a fit says otherwise. The reward r is
-// ±modelled (− when the objective is minimised), a cost g is ±(modelled − modelled threshold) and
-// holds when g ≤ 0.
+// with centre 0, scale 1 and w the identity until a fit sets them. The reward r is ±modelled (−
+// when the objective is minimised). A cost g is ±(modelled − modelled threshold); its limit holds
+// when g ≤ 0.
 package optimizer
 
 import (
@@ -26,7 +26,7 @@ import (
 	"headroom/internal/optimizer/warp"
 )
 
-// Config is everything an algorithm is told about a study. It is immutable once made.
+// Config is everything an algorithm knows about a study but its history. It must not be changed.
 type Config struct {
 	Space     Space
 	Metrics   []Metric        // the modelled metrics: the objective's and those of learned constraints
@@ -38,13 +38,11 @@ type Config struct {
 	SafeSeeds []Place         // points known to be within every limit, for the algorithms that need them
 	Seed      uint64
 
-	// Paper tells that absent settings mean the published ones.
-	Paper bool
-	// Standardize models (metric − centre)/scale; otherwise readings are modelled as they are, an
-	// objective with prior mean 0 and a constraint's g with prior mean 0.
+	Paper bool // defaults of settings are the published ones
+	// Standardize: (metric − centre)/scale is modelled. Otherwise readings are modelled as they are,
+	// with prior mean 0 of the objective and of each g.
 	Standardize bool
-	// Fit asks for maximum a posteriori hyperparameters (the metrics say which are free).
-	Fit bool
+	Fit         bool // hyperparameters are fitted (maximum a posteriori); each Metric says which
 }
 
 // Space is the set 𝒳 of settings that can be tried, in unit coordinates: one number u ∈ [0,1] per
@@ -55,11 +53,11 @@ type Space struct {
 	// and reports whether they are allowed (input constraints, choices that have run out). It must
 	// be pure.
 	Settle func(u []float64) bool
-	// Fill, when not nil, takes a point of the unit cube, in place, to one that keeps every
-	// remainder within its bounds, evenly spread points to evenly spread ones. It must be pure.
+	// Fill, when not nil, maps the unit cube, in place, onto the points at which every remainder is
+	// within its bounds, and keeps evenly spread points evenly spread. It must be pure.
 	Fill func(u []float64)
-	// Inside are some allowed points, to start from where hardly any point of the unit cube is
-	// allowed.
+	// Inside are some allowed points. The search starts from them where hardly any point of the unit
+	// cube is allowed.
 	Inside [][]float64
 	// Arms, when not nil, is the finite set of candidates, in order, and nothing else may be
 	// suggested.
@@ -77,20 +75,20 @@ const (
 	Categorical                // one-hot: Choices inputs, 1 at the chosen one
 )
 
-// Dim is one parameter as the kernel and the search see it. With unit inputs Low = 0 and High = 1
-// and Kind is Linear; with raw inputs they are the parameter's own.
+// Dim is one parameter as the kernel and the search see it. Low and High are 0 and 1, and Kind is
+// Linear, where kernel inputs are unit coordinates; with raw inputs they are the parameter's own.
 type Dim struct {
 	Kind      DimKind
 	Low, High float64
 	Choices   int  // for Categorical
-	Levels    int  // number of values Settle leaves for a stepped or integer parameter; 0 = continuous
-	Derived   bool // filled in by Settle from the others (a mixture's remainder); not searched
-	Held      bool // settled at At, since whoever asks leaves it no choice; not searched
+	Levels    int  // number of values of a stepped or integer parameter; 0 = continuous
+	Derived   bool // computed by Settle from the other parameters (a mixture's remainder); not searched
+	Held      bool // fixed at At by whoever asks; not searched
 	At        float64
 }
 
 // Kernel is a prior covariance k(x, x′). Names: se, matern12, matern32, matern52, mixed, anova,
-// linear, covariance; the formulas stand in package kernel.
+// linear, covariance; package kernel has their formulas.
 type Kernel struct {
 	Name         string
 	Lengthscales []float64 // one per parameter, in kernel inputs; the choices of a category share one
@@ -109,8 +107,7 @@ type Metric struct {
 	NoiseVariance float64
 	// With Config.Fit: which hyperparameters the fit may move.
 	FreeLengthscales, FreeNoise, FreeVariance bool
-	// Warp lets a fit warp the readings (package warp) before they are modelled.
-	Warp bool
+	Warp                                      bool // a fit may warp the readings (package warp) before they are modelled
 }
 
 // Objective says which metric to improve.
@@ -119,12 +116,12 @@ type Objective struct {
 	Sign   float64 // +1 maximise, −1 minimise
 }
 
-// Knowledge says where a constraint's value comes from.
+// Knowledge says how the value of a constraint is known.
 type Knowledge int
 
 const (
-	Learned Knowledge = iota // its metric is modelled from readings
-	Given                    // its value at every point is known when the decision is made
+	Learned Knowledge = iota // from readings of its metric, which is modelled
+	Given                    // at every point before the decision is made
 )
 
 // Cost is one constraint, g = Sign·(metric − Threshold) ≤ 0.
@@ -137,18 +134,18 @@ type Cost struct {
 	Knowledge Knowledge
 }
 
-// Excess is how far a metric's value is beyond the limit, in metric units; the limit holds when it
-// is not positive:
+// Excess is how far a metric's value lies beyond the limit, in metric units; the limit holds when
+// it is 0 or less:
 //
 //	g = Sign·(value − Threshold)
 func (c Cost) Excess(value float64) float64 { return c.Sign * (value - c.Threshold) }
 
-// given is a cost's value in the units the algorithm sees, when it is known at the decision.
+// given is the value of a cost known at the decision, with its margin, as the algorithm sees it.
 func (c Cost) given(value float64) float64 { return c.Excess(value) + c.Margin }
 
-// History is what happened, as it is known now: corrected readings stand where they were told,
-// excluded rounds are marked. It is immutable once made; a longer history is a new value that may
-// share slices.
+// History is what happened, as it is known now: a corrected reading stands where the wrong one was
+// told, and excluded rounds are marked. It must not be changed; a longer history is a new value,
+// which may share slices.
 type History struct {
 	Rounds []Round // round t at index t−1
 	Fits   []Fit   // in order of From
@@ -163,9 +160,9 @@ type Round struct {
 	Arm       int       // index of the candidate, −1 without candidates
 	Suggested bool      // false for a person's own choice and for imported rows
 	Excluded  bool      // leaves the data, the kernel matrix and the multipliers
-	Gone      bool      // its settings may be chosen no more: it is neither recommended nor what others have to outdo
-	// Closed lists the spells during which the trial was failed or abandoned and thus not pending:
-	// decisions From ≤ t < To (To = 0: still).
+	Gone      bool      // its settings are no longer available: it is neither recommended nor the incumbent
+	// Closed lists the spells of decisions during which the trial counted as failed or abandoned, and
+	// so was not pending.
 	Closed []Spell
 	// Readings, one per Config.Metrics.
 	Readings []Reading
@@ -173,8 +170,8 @@ type Round struct {
 	// indexed like Config.Costs; entries of Learned constraints are ignored. Nil without given
 	// constraints.
 	Costs []float64
-	// Now are Costs by the formulas of Config, where those of the round were others: what happened
-	// goes by Costs, what to do by these. Nil where they are the same.
+	// Now are the same values by the formulas of Config, where the round had other formulas, else
+	// nil. Violations are counted by Costs, decisions are made by Now.
 	Now []float64
 	// Draw is what chance contributed to this decision.
 	Draw Draw
@@ -186,7 +183,7 @@ type Spell struct {
 	Cause    Cause
 }
 
-// someMetric tells whether something is so of some metric.
+// someMetric tells whether some metric has a property.
 func (cfg *Config) someMetric(is func(metric int) bool) bool {
 	for metric := range cfg.Metrics {
 		if is(metric) {
@@ -211,14 +208,14 @@ type Reading struct {
 	Value    float64 // metric units
 	SD       float64 // told standard deviation in metric units, 0 if none
 	Revealed int     // the round during which it was told, ≥ the round it belongs to
-	// InDoubt: it looks like a slip, where Expected, in metric units, would not have surprised, and nobody
-	// has confirmed it. Where hyperparameters are fitted they are from the other readings, and it is
-	// modelled with a noise as large as the surprise (see doubtNoise).
+	// InDoubt: the reading looks like a slip, and nobody has confirmed it. Expected, in metric units,
+	// is the prediction that it contradicts. Hyperparameters are fitted without it, and it is modelled
+	// with noise as large as its distance from Expected (see doubtNoise).
 	InDoubt  bool
 	Expected float64
 }
 
-// Draw records the randomness of one decision, so that replay never draws again.
+// Draw records the random numbers of one decision, so that replay never draws again.
 type Draw = policy.Draw
 
 // Fit holds hyperparameters fitted to the data, in force from decision From on.
@@ -227,13 +224,13 @@ type Fit struct {
 	Metrics []FittedMetric // like Config.Metrics; one with Set false keeps what it had
 }
 
-// FittedMetric is one metric's share of a fit. Its JSON stands in ledgers, which are hashed.
+// FittedMetric is what a fit found for one metric. Its JSON is part of ledgers, which are hashed.
 type FittedMetric struct {
 	Set    bool    `json:"-"`
 	Centre float64 `json:"centre"`
 	Scale  float64 `json:"scale"`
-	// Lengthscales, Lambda and Variance (the kernel's) when hyperparameters were fitted, else nil
-	// and 0 (centre and scale only). Those that the metric does not leave free are not used.
+	// Lengthscales, Lambda and the kernel's Variance are nil and 0 where only centre and scale were
+	// fitted. Those that the metric does not leave free are not used.
 	Lengthscales []float64 `json:"lengthscales,omitempty"`
 	Lambda       float64   `json:"lambda,omitempty"`
 	Variance     float64   `json:"variance,omitempty"`
@@ -243,17 +240,17 @@ type FittedMetric struct {
 	Warp warp.Warp `json:"warp,omitzero"`
 	// Told multiplies the noise variances told with readings, where most had one; 0 stands for 1.
 	Told float64 `json:"told,omitempty"`
-	// Inflation multiplies the kernel's variance and λ where they are fitted, λ not where it was
-	// told, so that the study's own earlier predictions would have been as wide as they were wrong;
-	// 0 stands for 1. Where noise was told, an algorithm that weighs expectations decides without
-	// it (policy.Traits.Expects): it is of what is said alone then.
+	// Inflation multiplies the fitted variance and the fitted λ, but not noise that was told, so that
+	// the study's own one-step-ahead predictions would have been as wide as their errors; 0 stands for
+	// 1. Where noise was told, an algorithm that maximises an expectation decides without it
+	// (policy.Traits.LogExpectation), and only the posterior shown has it.
 	Inflation float64 `json:"inflation,omitempty"`
 	// Freedom is the degrees of freedom of the Student-t distribution that bands are taken from; 0
 	// for a normal one.
 	Freedom float64 `json:"freedom,omitempty"`
-	// Where replicates show that noise differs between settings: λ of every setting with some,
-	// named by the first of its rounds, in place of Lambda. Wrong are readings that their
-	// replicates contradict, with the λ that leaves them next to no say.
+	// Settings holds, where replicates show that noise differs between settings, λ of each replicated
+	// setting, named by the first of its rounds; it replaces Lambda there. Wrong holds the readings
+	// that their replicates contradict, each with a λ so large that it hardly counts.
 	Settings []NoiseAt `json:"noise_by_setting,omitempty"`
 	Wrong    []NoiseAt `json:"wrong_readings,omitempty"`
 	Count    int       `json:"count"` // number of readings it was made from
@@ -265,19 +262,20 @@ type NoiseAt struct {
 	Lambda float64 `json:"lambda"`
 }
 
-// Engine is the version of the optimizer that a decision records. It changes whenever the same
-// history could lead to a different suggestion; what another engine decided is not replayed.
+// Engine is the version of the optimizer's rules, which every decision records. It changes whenever
+// the same history could lead to a different suggestion. Decisions of another engine are not
+// replayed.
 const Engine = "26"
 
-// Place is one point to ask about: unit coordinates, and the candidate's index (−1 without
+// Place is one point: its unit coordinates, and its index among the candidates (−1 without
 // candidates).
 type Place struct {
 	U   []float64
 	Arm int
 }
 
-// Model is one metric's prior and regression as the next decision would use them. What has a name in
-// JSON is the API's.
+// Model is one metric's prior and regression, as the next decision uses them. Fields with a JSON
+// name are shown by the API.
 type Model struct {
 	Beta            *float64  `json:"beta"`             // the confidence width β_t; nil where the algorithm has no band of its own
 	InformationGain float64   `json:"information_gain"` // ½ ln det(I + K/λ), nats
@@ -286,12 +284,12 @@ type Model struct {
 	Centre          float64   `json:"centre"`
 	Scale           float64   `json:"scale"`
 	Fitted          bool      `json:"fitted"` // hyperparameters come from a fit
-	Scaled          bool      `json:"-"`      // it is known how large readings are: see scaled
+	Scaled          bool      `json:"-"`      // the metric has a scale: see scaled
 	Count           int       `json:"count"`  // readings in the posterior
 	Warp            warp.Warp `json:"-"`
 	Freedom         float64   `json:"freedom"`    // degrees of freedom of the bands, 0 for normal ones
 	Inflation       float64   `json:"inflation"`  // see FittedMetric: Kernel.Variance and Lambda hold it
-	Told            float64   `json:"told_scale"` // what standard deviations told with readings are multiplied by, by the fit; 1 where they count as told
+	Told            float64   `json:"told_scale"` // the fit's factor of the standard deviations told with readings; 1 for none
 	// Settings and Wrong are the settings and readings with a λ of their own: see FittedMetric.
 	Settings []NoiseAt `json:"-"`
 	Wrong    []NoiseAt `json:"-"`
@@ -299,31 +297,29 @@ type Model struct {
 
 // Belief is the posterior of one metric's latent function at some places, in metric units.
 type Belief struct {
-	Mean, SD []float64
-	// ReadingSD is the standard deviation of a reading at the place: that of the function with the
-	// noise of a reading there.
-	ReadingSD []float64
-	// Lower and Upper are the algorithm's own band, width standard deviations beside the mean in
-	// modelled units; the central 95 % where it has none.
+	Mean, SD  []float64
+	ReadingSD []float64 // of a reading at the place: the function's SD together with the noise
+	// Lower and Upper bound the algorithm's own band, β standard deviations on each side of the mean
+	// in modelled units, or the central 95 % where the algorithm has none.
 	Lower, Upper     []float64
 	Lower95, Upper95 []float64 // the central 95 %
 }
 
-// RoundTrace is one round of the replayed history.
+// RoundTrace describes one round of the replayed history.
 type RoundTrace struct {
 	Beta            []float64 // per metric, as decision t used it
 	Multipliers     []float64 // per constraint, before this round's feedback; nil for algorithms without
 	InformationGain []float64 // per metric, of the data decision t saw
 	Horizon         int       // T of the algorithm's constants, 0 where it is the number of rounds planned
-	// Ahead is, per metric, the one-step-ahead prediction of the reading of round t in metric
-	// units, made from what decision t saw; its standard deviation includes the noise. It is nil
-	// where decision t saw no reading, or none that gave the metric a scale.
+	// Ahead holds, per metric, the one-step-ahead prediction of round t's reading in metric units,
+	// from what decision t saw; its standard deviation includes the noise. It is nil where decision t
+	// saw no reading, or the metric had no scale.
 	Ahead []*Predicted
 
-	breakChances []float64 // per cost, the chance stated at decision t that it is broken, 0 of a given one
+	breakChances []float64 // per cost, the chance that x_t breaks it, as decision t states it; 0 for a given one
 	latentSD     []float64 // per metric, the latent standard deviation of Ahead in modelled units
 	residuals    []float64 // per metric, (reading − mean)/sd of Ahead in modelled units; 0 without a reading
-	uninflated   []float64 // per metric, the square of its residual as it would have been without inflation
+	uninflated   []float64 // per metric, the squared residual as it would be without inflation
 	innovations  []float64 // per metric, see Calibration
 	before       []int     // the rounds before t that were played at the same place
 }
@@ -334,8 +330,8 @@ type Predicted struct {
 	SD   float64 `json:"sd"`
 }
 
-// Calibration compares one-step-ahead predictions of a metric with what was read. Its JSON is that
-// of the API.
+// Calibration compares the one-step-ahead predictions of a metric with its readings. Its JSON is
+// the API's.
 type Calibration struct {
 	Coverage                 // of all readings
 	New          Coverage    `json:"new"`           // of the first reading at a setting
@@ -347,34 +343,33 @@ type Calibration struct {
 	Innovations []Innovation `json:"-"`
 }
 
-// Innovation is how far a round's reading came out above what all readings before it led to expect,
-// noise included, as a normal deviate: Φ⁻¹ of the probability of a lower one.
+// Innovation is how far a round's reading lay above the prediction from all readings before it,
+// noise included, as a normal deviate: Φ⁻¹ of the predicted probability of a lower reading.
 type Innovation struct {
 	Round int
 	Z     float64
 }
 
-// LevelShift is the moment from which a metric's readings most look as if all of them had come to lie
-// higher, or lower, by the same amount, whatever their settings. A = K + Λ being the covariance of the
-// readings y that have arrived, in modelled units, u 1 for those from the moment τ on and 0 for those
-// before, and the amount δ ~ N(0, s²) with s² the prior variance of the function,
+// LevelShift is the round from which on a metric's readings look most as if all of them had shifted
+// by the same amount, whatever their settings. With A = K + Λ the covariance of the readings y that
+// have arrived, in modelled units, u = 1 for those from τ on and 0 for those before, and the amount
+// δ ~ N(0, s²), s² being the prior variance of the function,
 //
 //	ln B_τ = a²/2(b + 1/s²) − ½ ln(1 + s²b),   a = uᵀA⁻¹y,   b = uᵀA⁻¹u,
 //
-// is the logarithm of how many times likelier they are with a shift at τ than with none (their Bayes
-// factor: Kass and Raftery, 1995), the model being as it is, and no reading further from what all before
-// it led to expect than it could be without showing a shift by itself (mostSurprise). Moments are looked at that leave 15 % of the
-// readings on either side (Andrews: Tests for Parameter Instability and Structural Change With Unknown
-// Change Point, 1993).
+// is the log Bayes factor of a shift at τ against none (Kass and Raftery, 1995), the model being as
+// it is. Whitened readings are cut at mostSurprise, so that no single one shows a shift by itself.
+// The τ looked at leave 15 % of the readings on either side (Andrews: Tests for Parameter
+// Instability and Structural Change With Unknown Change Point, 1993).
 type LevelShift struct {
 	Since  int     `json:"since"`  // the first round that was read from the likeliest moment on
 	Rising bool    `json:"rising"` // readings lie higher from there on
-	Factor float64 `json:"factor"` // the mean of B_τ over the moments: which it is, is not known
+	Factor float64 `json:"factor"` // the mean of B_τ over the τ looked at, since the true one is not known
 	Limit  float64 `json:"limit"`  // ShiftLimit
 }
 
-// Coverage is the share of readings that fell inside the central bands predicted for them; 0
-// without readings.
+// Coverage is the share of readings inside the central bands predicted for them; 0 without
+// readings.
 type Coverage struct {
 	Count      int     `json:"count"`
 	Coverage50 float64 `json:"coverage50"`
@@ -385,12 +380,12 @@ type Coverage struct {
 // Inside is how many readings fell inside the 95 % bands: Coverage95·Count, a whole number.
 func (c Coverage) Inside() int { return int(math.Round(c.Coverage95 * float64(c.Count))) }
 
-// Tally adds up how far one limit was broken by the trials whose value is known, in metric units.
-// Excluded trials count: they happened.
+// Tally adds up by how much the trials broke one limit, over the trials whose value is known, in
+// metric units. Excluded trials count: they happened.
 //
 //	Balance = Σ g,  Soft = [Σ g]⁺,  Hard = Σ [g]⁺,  Largest = max [g]⁺,  Rounds = #{g > 0},  Known = #{g}
 //
-// Its JSON is that of the API.
+// Its JSON is the API's.
 type Tally struct {
 	Balance float64 `json:"-"`
 	Soft    float64 `json:"soft"`
@@ -400,7 +395,7 @@ type Tally struct {
 	Known   int     `json:"-"`
 }
 
-// Add counts one more trial, beyond the limit by g.
+// Add counts one more trial, whose value lies beyond the limit by g.
 func (t *Tally) Add(g float64) {
 	t.Known++
 	t.Balance += g
@@ -412,20 +407,19 @@ func (t *Tally) Add(g float64) {
 	}
 }
 
-// Violation is how far a constraint was broken, with what the model and the algorithm's theory say
+// Violation is how far a constraint was broken, and what the model and the algorithm's theory say
 // of it.
 type Violation struct {
 	Tally
-	// Estimated is the model's own Σ_s E[g⁺(x_s)] over the same trials.
-	Estimated float64
-	// Bound is the algorithm's bound on it; HasBound is false where there is none to draw. Bounded
-	// is the same sums over the rounds that it is for, the algorithm's own.
+	Estimated float64 // Σ_s E[g⁺(x_s)] over the same trials, by the model
+	// Bound is the algorithm's bound on the violation; HasBound is false where it has none. Bounded
+	// sums over the rounds that the bound is about, those that the algorithm chose.
 	Bound    float64
 	HasBound bool
 	Bounded  Tally
 }
 
-// Decision is one choice and every number behind it. Units are modelled unless said otherwise.
+// Decision is one choice and every number behind it, in modelled units unless said otherwise.
 type Decision struct {
 	Place       Place
 	Round       int
@@ -437,20 +431,18 @@ type Decision struct {
 	// per constraint.
 	Estimates   []float64
 	Acquisition float64
-	HasScore    bool // Acquisition is meaningful (false for space filling)
-	// RunnerUp is the best point that differs from the chosen one, nil if there was none.
-	RunnerUp *RunnerUp
-	Draw     Draw
+	HasScore    bool      // Acquisition is meaningful (false for space filling)
+	RunnerUp    *RunnerUp // the best other point, nil if there was none
+	Draw        Draw
 	// FeasibilityProbability of the chosen point: P(g_j ≤ 0 for all j), latent, true thresholds.
 	FeasibilityProbability float64
-	// ExpectedImprovement is E[μ′(x) − μ′(x*)]⁺, μ′ being the means after a reading at x, in units
-	// of the objective, brought there at the incumbent x*, the point of round Incumbent, whether or
-	// not either keeps its limits; 0 and 0 for algorithms that do not compare, and while there is
-	// none.
+	// ExpectedImprovement is E[μ′(x) − μ′(x*)]⁺ in units of the objective, converted at x*, μ′ being
+	// the means after a reading at x and x* the incumbent, the point of round Incumbent. It ignores
+	// the limits. Both are 0 for algorithms without an incumbent, and while there is none.
 	ExpectedImprovement float64
 	Incumbent           int
-	// Works is the chance that the trial works, 0 where none has failed because of its settings or
-	// a published algorithm takes no account of it.
+	// Works is the chance that the trial works; 0 where no trial has failed because of its settings,
+	// and for published algorithms, which do not consider it.
 	Works  float64
 	Reason string // the rule that decided, one of package policy's
 }
@@ -466,15 +458,15 @@ var ErrNoneAllowed = errors.New("the algorithm may choose none of the points")
 
 // Scores is an acquisition over places.
 type Scores struct {
-	Logarithmic bool      // differences are ratios of what is maximised
+	Logarithmic bool      // values are logarithms of what is maximised
 	Values      []float64 // modelled units
 	Allowed     []bool    // false: may not be chosen, its value is meaningless
 	Argmax      int       // −1 when none may be chosen
 }
 
-// Known gives the values of Given constraints for one decision, in metric units: for arms,
-// Arms[j][i] is constraint j at arm i; elsewhere At(j, u). Either may be nil when no constraint
-// needs it.
+// Known gives the values of Given constraints for one decision, in metric units: Arms[j][i] of
+// constraint j at arm i, and At(j, u) at other points. Either may be nil where no constraint needs
+// it.
 type Known struct {
 	Arms [][]float64
 	At   func(constraint int, u []float64) float64

@@ -11,18 +11,18 @@ import (
 	"headroom/internal/optimizer/policy"
 )
 
-// Resources are what a replay has to work with. None of them changes a bit of what comes of it.
+// Resources are what a replay may use. They do not change its result.
 type Resources struct {
-	Kept *gp.Kept // rows of earlier states, so that they are not worked out again; nil for none
+	Kept *gp.Kept // stored rows of earlier states, which need not be computed again; nil for none
 	Room int64    // bytes that the model may take; 0 for MostRoom
 }
 
-// MostRoom is how many bytes a model may take at most: 2 GiB, which one kernel fills with some
-// 23,000 readings.
+// MostRoom is the largest number of bytes of a model: 2 GiB, which some 23,000 readings with one
+// kernel fill.
 const MostRoom = 2 << 30
 
-// MostListed is how many candidates a study lists at most for the posterior over all of them, which
-// takes the place of rows where readings are many.
+// MostListed is the largest number of candidates for which the posterior over all of them replaces
+// the rows of a factor where readings are many.
 const MostListed = 2896 // its square is posterior.MostKept
 
 func (r Resources) room() int64 {
@@ -32,13 +32,13 @@ func (r Resources) room() int64 {
 	return min(r.Room, MostRoom)
 }
 
-// KeptFrom is from how many readings on a regression is worth keeping: reading its rows, which are
-// n², takes as long at 1500 as working them out, which is n³, and at 2000 three quarters of that; see
+// KeptFrom is the number of readings from which a regression is worth storing. At 1500 reading its
+// n² rows takes as long as computing them, which is O(n³), and at 2000 three quarters of that; see
 // docs/benchmarks.md.
 const KeptFrom = 2048
 
-// Pieces are what can be kept of the state's regressions from so many readings on, so that a later
-// one need not work it out again.
+// Pieces lists the parts of the state's regressions with at least from readings that can be stored,
+// so that a later state need not compute them again.
 func (s *State) Pieces(from int) iter.Seq2[gp.Key, gp.Piece] {
 	return func(yield func(gp.Key, gp.Piece) bool) {
 		for _, regime := range s.regimes {
@@ -56,37 +56,38 @@ func (s *State) Pieces(from int) iter.Seq2[gp.Key, gp.Piece] {
 	}
 }
 
-// NewKept are the pieces of earlier states, to go on from.
+// NewKept makes a Kept of stored pieces.
 func NewKept(pieces map[gp.Key]gp.Piece) *gp.Kept { return gp.NewKept(Engine, pieces) }
 
-// State is what an algorithm makes of a history: immutable, safe for concurrent use. It holds what
-// is believed, what is decided of it, and the account of the rounds.
+// State is the result of replaying a history: the posterior, the next decision and the account of
+// the rounds. It is immutable and safe for concurrent use.
 type State struct {
 	*account
 	*decision
 	*shown
 }
 
-// Replay plays history h into the algorithm of cfg and returns the state after it. cfg and h must
-// be valid (package design checks what people typed); a Config that cannot be computed with, such
-// as a kernel matrix that is not positive definite with its λ, is an error. So is that of ctx,
-// which ends the work early. Long work reaches checkpoints (checkpoint.With).
+// Replay plays history h with the algorithm of cfg and returns the state after it. cfg and h must
+// be valid (package design checks what people typed). The error is that of ctx, which ends the work
+// early, or says what of cfg cannot be computed with, such as a kernel matrix that is not positive
+// definite with its λ. Long work reaches checkpoints (checkpoint.With).
 func Replay(ctx context.Context, cfg *Config, h *History) (*State, error) {
 	return ReplayWithin(ctx, cfg, h, Resources{})
 }
 
-// ReplayWithin is Replay with what there is to work with.
+// ReplayWithin is Replay with given resources.
 func ReplayWithin(ctx context.Context, cfg *Config, h *History, with Resources) (*State, error) {
 	return replay(ctx, cfg, h, nil, with)
 }
 
-// Extend is Replay(cfg, h), reusing what prior worked out where h agrees with prior's history. The
-// result is the same to the last bit, except that sliding windows may differ by 1e-9.
+// Extend returns Replay(cfg, h), reusing what prior computed as far as h agrees with prior's
+// history. The result is the same to the last bit, except that sliding windows may differ by 1e-9.
 func (prior *State) Extend(ctx context.Context, h *History) (*State, error) {
 	return replay(ctx, prior.cfg, h, prior, Resources{Room: prior.room})
 }
 
-// Holding is Replay(cfg, h) of prior's history, to the last bit, cfg being prior's but for what Space holds.
+// Holding returns Replay(cfg, h) of prior's history, to the last bit. cfg may differ from prior's
+// in what Space holds, and in nothing else.
 func (prior *State) Holding(ctx context.Context, cfg *Config) (*State, error) {
 	return replay(ctx, cfg, prior.history, prior, Resources{Room: prior.room})
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // Suggest makes the next decision. The error is ErrNoneAllowed when the algorithm may choose
-// nothing, or ctx's.
+// nothing, or that of ctx.
 func (s *decision) Suggest(ctx context.Context, known Known) (Decision, error) {
 	if err := ctx.Err(); err != nil {
 		return Decision{}, err
@@ -61,7 +61,7 @@ func (s *decision) maximise(ctx context.Context, known Known) (maximum, error) {
 	return settled, err
 }
 
-// highest looks for the largest acquisition on a continuous space.
+// highest finds the largest acquisition on a continuous space.
 func (s *decision) highest(ctx context.Context, known Known) (maximum, error) {
 	if s.shortlist != nil {
 		if found, err := s.best(ctx, s.shortlist.places, known); !errors.Is(err, ErrNoneAllowed) {
@@ -71,8 +71,7 @@ func (s *decision) highest(ctx context.Context, known Known) (maximum, error) {
 	return s.climbing(known).climb(ctx, s.startingPlaces())
 }
 
-// scoreList scores a finite list. The error is ErrNoneAllowed where there is nothing to choose
-// among.
+// scoreList scores a finite list of places. The error is ErrNoneAllowed where none can be chosen.
 func (s *decision) scoreList(ctx context.Context, at []Place, known Known) (*scoredPlaces, error) {
 	if len(at) == 0 {
 		return nil, ErrNoneAllowed
@@ -97,7 +96,7 @@ func (s *decision) scoreList(ctx context.Context, at []Place, known Known) (*sco
 	return l, nil
 }
 
-// best takes the largest score of a finite list.
+// best returns the place of the largest score on a finite list.
 func (s *decision) best(ctx context.Context, at []Place, known Known) (maximum, error) {
 	l, err := s.scoreList(ctx, at, known)
 	if err != nil {
@@ -106,7 +105,7 @@ func (s *decision) best(ctx context.Context, at []Place, known Known) (maximum, 
 	return s.bestWhere(l, func(int) bool { return true })
 }
 
-// bestWhere takes the largest score of the places, by their index, that also suit.
+// bestWhere returns the place of the largest score among those, by index, for which suits is true.
 func (s *decision) bestWhere(l *scoredPlaces, suits func(i int) bool) (maximum, error) {
 	allowed := slices.Clone(l.allowed)
 	for i := range allowed {
@@ -123,7 +122,7 @@ func (s *decision) bestWhere(l *scoredPlaces, suits func(i int) bool) (maximum, 
 	if s.traits.Drawn != nil {
 		found.draw.Z = s.drawnAt(l.input, chosen)
 	}
-	for i, p := range l.at { // beside the best of a continuous space lie others that are hardly another choice
+	for i, p := range l.at { // on a continuous space the runner-up must differ noticeably from the best
 		allowed[i] = allowed[i] && i != chosen && (p.Arm >= 0 || distinct(p.U, l.at[chosen].U))
 	}
 	if second := Argmax(l.values, l.scores.Untruncated, allowed, l.scores.Relative); second >= 0 {
@@ -132,8 +131,8 @@ func (s *decision) bestWhere(l *scoredPlaces, suits func(i int) bool) (maximum, 
 	return found, nil
 }
 
-// checkAllowed asks which places are allowed after all, from the largest score down, until no more
-// could be chosen or come next, or of all.
+// checkAllowed calls scores.CheckAllowed, from the largest score down, until the choice and the
+// runner-up are certain, or for every place when all is set.
 func (s *decision) checkAllowed(scores policy.Scores, at []Place, all bool) error {
 	if scores.CheckAllowed == nil {
 		return nil
@@ -159,8 +158,8 @@ func (s *decision) checkAllowed(scores policy.Scores, at []Place, all bool) erro
 	return nil
 }
 
-// decided tells whether, of the places found, one will be chosen and another come next whether or
-// not place i is allowed.
+// decided tells whether the choice and the runner-up among the places found allowed are certain,
+// whether or not place i is allowed.
 func (s *decision) decided(scores policy.Scores, at []Place, found []int, i int) bool {
 	if len(found) == 0 {
 		return false
@@ -174,9 +173,9 @@ func (s *decision) decided(scores policy.Scores, at []Place, found []int, i int)
 	})
 }
 
-// considered are the places, by their index and in ascending order, that the algorithm chooses among,
-// and what it sees there. Of places over which it draws functions those are left out that would not
-// be chosen, unless all are asked for.
+// considered returns the places that the algorithm chooses among, by index and in ascending order,
+// and its input there. Of an algorithm that draws functions, places that have next to no chance to
+// be chosen are left out, unless all is set.
 func (s *decision) considered(ctx context.Context, at []Place, known func(j, i int) float64, draw Draw, all bool) (of []int, input *policy.Input, err error) {
 	of = lists.Below(len(at))
 	if !s.traits.IgnoresEstimates && s.traits.Considers == nil && s.traits.Functions == nil {
@@ -191,7 +190,7 @@ func (s *decision) considered(ctx context.Context, at []Place, known func(j, i i
 		of = s.traits.Considers(unseen)
 	}
 	of = s.lowestRanked(of, at, unseen.Works)
-	if len(of) == 0 { // all that it considers has run out, or has not what is held
+	if len(of) == 0 { // none of those it considers is available
 		of = s.lowestRanked(lists.Below(len(at)), at, unseen.Works)
 	}
 	some, knownOf := lists.At(at, of), func(j, i int) float64 { return known(j, of[i]) }
@@ -204,11 +203,11 @@ func (s *decision) considered(ctx context.Context, at []Place, known func(j, i i
 	return lists.At(of, drawn), input, err
 }
 
-// lowestRanked are the places of the lowest rank that may be chosen.
+// lowestRanked returns those of the places that have the lowest rank for which any may be chosen.
 func (s *decision) lowestRanked(of []int, at []Place, works *policy.Estimate) []int {
 	scores := s.addWorks(policy.Scores{}, works)
 	for rank := range ranks {
-		for _, usable := range []func(Place) bool{s.mayChoose(), s.cfg.Space.offers} { // the second where none may be chosen by the first
+		for _, usable := range []func(Place) bool{s.mayChoose(), s.cfg.Space.offers} { // the second only where the first leaves none
 			fits := func(i int) bool { return s.rank(scores, at[i], i) == rank && usable(at[i]) }
 			if some := slices.DeleteFunc(slices.Clone(of), func(i int) bool { return !fits(i) }); len(some) > 0 {
 				return some
@@ -261,7 +260,7 @@ func (s *decision) Acquisition(ctx context.Context, at []Place, known Known) (Sc
 	return out, nil
 }
 
-// decide prepares the next decision.
+// decide prepares the next decision; prior is that of the state before, nil for none.
 func (s *evidence) decide(ctx context.Context, shown *shown, prior *decision) (*decision, error) {
 	d := &decision{view: s.next, shown: shown}
 	var before *shortlist
@@ -277,9 +276,9 @@ func (s *evidence) decide(ctx context.Context, shown *shown, prior *decision) (*
 	return d, err
 }
 
-// firstDesign takes the next point of the scrambled Halton sequence that is allowed, or the arm
-// nearest to it that has not been tried. What would break a limit of known form is passed over as
-// long as something else is left, and so are settings that are spent or were tried.
+// firstDesign chooses the next allowed point of the scrambled Halton sequence, or the untried arm
+// nearest to it. Points that break a limit of known form, avoided ones and ones tried before are
+// skipped as long as others are left.
 func (s *decision) firstDesign(ctx context.Context, known Known) (Decision, error) {
 	place, ok := s.designPlace(s.keepsKnownLimits(known))
 	if !ok {
@@ -290,8 +289,8 @@ func (s *decision) firstDesign(ctx context.Context, known Known) (Decision, erro
 	return d, err
 }
 
-// designTries bounds how many points of the sequence are tried for one that the input constraints
-// allow.
+// designTries bounds how many points of the sequence are tried to find one that the input
+// constraints allow.
 const designTries = 4096
 
 func (s *decision) designPlace(keeps func(Place) bool) (Place, bool) {
@@ -315,20 +314,20 @@ func (s *decision) designPlace(keeps func(Place) bool) (Place, bool) {
 			return kept[n-1], true
 		}
 	}
-	switch { // the limits leave hardly any room, or none
+	switch { // few points keep the limits, or none
 	case len(kept) > 0:
 		return kept[t%len(kept)], true
 	case len(allowed) >= t:
 		return allowed[t-1], true
 	}
-	if allowed = s.screeningPlaces(); len(allowed) > 0 { // of a finer search, for spaces that the sequence hardly meets
+	if allowed = s.screeningPlaces(); len(allowed) > 0 { // where hardly any point of the sequence is allowed
 		return allowed[t%len(allowed)], true
 	}
 	return Place{}, false
 }
 
-// designPoint is the point of the sequence whose turn it is: with arms as it comes, elsewhere the
-// one that is allowed.
+// designPoint is the point of the sequence for this round: with arms as it comes, otherwise an
+// allowed one.
 func (s *decision) designPoint() []float64 {
 	t, d := s.Round(), len(s.cfg.Space.Dims)
 	if s.cfg.Space.Arms != nil {
@@ -341,8 +340,8 @@ func (s *decision) designPoint() []float64 {
 	return place.U
 }
 
-// nearestFreshArm is the arm nearest to u: among those that keep a rule and whose settings have not been
-// tried, or are not spent, or are, and only then among the others.
+// nearestFreshArm returns the arm nearest to u. It prefers arms that satisfy keeps and, among
+// those, untried arms, then arms that are not avoided.
 func (s *decision) nearestFreshArm(u []float64, keeps func(Place) bool) (Place, bool) {
 	space := s.cfg.Space
 	tried := map[string]bool{}
@@ -366,21 +365,21 @@ func (s *decision) nearestFreshArm(u []float64, keeps func(Place) bool) (Place, 
 	return Place{}, false
 }
 
-// A batch asked for when the best place has been found would lie there to the sixth digit: a
-// waiting trial leaves its neighbours hardly any deviation, and the rest of the space promises less
-// still. Where so little is at stake, the next trial keeps at least leastDistance, in some unit
-// coordinate, from every trial that waits, and goes where the limits are kept with the probability
-// that a recommendation needs: what is learned elsewhere should not be paid for with trials beyond
-// a limit.
+// When the optimum has been found, all trials of a batch would lie there to the sixth digit: a
+// pending trial leaves hardly any uncertainty near it, and the rest of the space promises even less.
+// Where so little can be gained, the next trial keeps a distance of leastDistance, in some unit
+// coordinate, from every pending one, and keeps the limits with probability safeEnough: exploring
+// elsewhere should not cost trials beyond a limit.
 const (
 	leastDistance = 0.02
-	// Of diverse: the fewest space-filling points, and how many multiplications are spent on more.
+	// diverse has fewestDiverse space-filling points at least, and more within diverseWork
+	// multiplications.
 	fewestDiverse = 64
 	diverseWork   = 4_000_000_000
 )
 
-// nearPending tells of a place whether it lies within leastDistance of a trial that waits, in every
-// unit coordinate.
+// nearPending tells whether a place lies within leastDistance of a pending trial in every unit
+// coordinate.
 func (s *decision) nearPending() func(Place) bool {
 	waiting, _ := s.pendingPlaces()
 	return func(p Place) bool {
@@ -388,8 +387,8 @@ func (s *decision) nearPending() func(Place) bool {
 	}
 }
 
-// diverse are space-filling points and points around the incumbent: the shortlist while there is
-// one, else a list as long. Beyond some thousand rounds it is shorter, since each costs O(n²).
+// diverse returns the shortlist, if there is one, else as many space-filling points and points
+// around the incumbent. Beyond some thousand rounds there are fewer, since each costs O(n²).
 func (s *decision) diverse() []Place {
 	if s.shortlist != nil {
 		return s.shortlist.places
@@ -399,8 +398,8 @@ func (s *decision) diverse() []Place {
 	return s.placesOf(s.cfg.overhanging(count, seed), s.nearIncumbent(s.effort().near, seed))
 }
 
-// diversified is the best of the places not tried yet that lie apart from those that wait, and what
-// was found where there is none.
+// diversified returns the best untried place that lies apart from all pending trials, or found
+// where there is none.
 func (s *decision) diversified(ctx context.Context, known Known, found maximum) (maximum, error) {
 	among := found.among
 	if among == nil {
@@ -422,7 +421,7 @@ func (s *decision) diversified(ctx context.Context, known Known, found maximum) 
 	return elsewhere, err
 }
 
-// decision writes down the numbers behind choosing a place.
+// decision returns the record of choosing a place, with the numbers behind it.
 func (s *decision) decision(ctx context.Context, at Place, known Known, draw Draw) (Decision, error) {
 	places := []Place{at}
 	input, err := s.inputOf(ctx, at, known.at(places), draw)
@@ -457,9 +456,9 @@ func (s *decision) decision(ctx context.Context, at Place, known Known, draw Dra
 	return d, nil
 }
 
-// asShown is the input of one place with what is believed there and at x* in place of what is
-// decided by: the same means, and the widths that are said. Limits are no chances there: what is
-// said to improve is the objective, not its worth.
+// asShown is the input of one place with the standard deviations shown there and at x* in place of
+// those that decide. All limits count as given, since the improvement shown is that of the
+// objective alone.
 func (s *decision) asShown(input *policy.Input, at Place) *policy.Input {
 	said, incumbent := *input, *input.Incumbent
 	said.Incumbent, said.Costs, said.Given = &incumbent, slices.Clone(input.Costs), slices.Repeat([]bool{true}, len(input.Costs))

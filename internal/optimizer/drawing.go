@@ -20,33 +20,34 @@ import (
 	"headroom/internal/optimizer/search"
 )
 
-// Drawing functions jointly over places, one after another. What was drawn is as a reading without
-// noise: with L Lᵀ the covariance of the readings and of the places drawn before x, row L_x that of
-// x and n standard normal, the function f ~ GP(μ, w²k_t) is there
+// Functions are drawn jointly over places, one place after another. A value that was drawn is like a
+// reading without noise: with L Lᵀ the covariance of the readings and of the places drawn before x,
+// L_x the row of x and n standard normal, a draw of f ~ GP(μ, w²k_t) is at x
 //
 //	f(x) = Σ_s L_xs z_s + L_xx w n,   and z_x = w n,
 //
-// whatever the order. So only those places need to be drawn that may still be chosen: given what
-// was drawn, f(x) is normal with the mean m(x) = v(x)ᵀz and a deviation of at most w σ′(x), σ′ being
-// what a few of the readings and the places drawn leave. A place is ruled out when it would be
-// outdone even if its functions were ruledOut deviations in its favour, each of them or, where the
-// score adds them up with weights c and perhaps cuts them, their sum:
+// whatever the order. So only places that may still be chosen need to be drawn. Given the values drawn
+// so far, f(x) is normal with mean m(x) = v(x)ᵀz and a standard deviation of at most w σ′(x), where σ′
+// is the deviation given a few of the readings and the places drawn. A place is ruled out when its
+// score would be too low even if each of its functions, or, where the score is a sum of functions with
+// weights c and perhaps cut, their sum, were ruledOut deviations in its favour:
 //
 //	score(f) − score(m) ≤ Σ_k |c_k| [f_k − m_k]⁺,   of which the deviation is √Σ_k (c_k w_k σ′_k)².
 //
-// The chance of more is some 10⁻⁹: over thousands of places fewer than one decision in a hundred
-// thousand would be another.
+// A larger deviation has a probability of some 10⁻⁹: over thousands of places, fewer than one decision
+// in a hundred thousand would differ.
 const (
 	ruledOut     = 6
-	firstDrawn   = 48  // places drawn before the first are ruled out, then twice as many, up to
-	mostDrawn    = 192 // at a time; whatever is left then is drawn
-	mostLeft     = 0.9 // so is what is left when more than this share of the places was not ruled out
-	fewPlaces    = 256 // that are drawn all at once
-	picksFrom    = 4   // how many times as many places the next to be drawn are picked from
-	boundingRows = 128 // readings by which deviations are bounded
-	boundedAgain = 16  // of the highest places, when the next to be drawn is picked
+	firstDrawn   = 48  // places drawn before any is ruled out; then twice as many each time
+	mostDrawn    = 192 // places drawn at a time after ruling out; all the rest is drawn next
+	mostLeft     = 0.9 // the rest is also drawn when more than this share of it was not ruled out
+	fewPlaces    = 256 // up to so many places are drawn without ruling out
+	picksFrom    = 4   // the places to draw next are picked from so many times as many
+	boundingRows = 128 // readings that deviations are bounded by
+	boundedAgain = 16  // highest places whose bounds are updated when one is picked
 
-	// drawnNoise is the noise of what was drawn, in units of the prior variance: enough for rounding.
+	// drawnNoise is the noise variance of drawn values, as a share of the prior variance, against
+	// rounding errors.
 	drawnNoise = 1e-11
 )
 
@@ -54,7 +55,7 @@ const (
 type drawing struct {
 	*decision
 	at           []Place
-	template     *policy.Input // without estimates
+	template     *policy.Input // the input without estimates
 	known        func(j, i int) float64
 	given        []policy.Estimate // of targets that are not regressed
 	widths       []float64
@@ -63,17 +64,17 @@ type drawing struct {
 	functions    [][]float64    // per target, of which some were drawn
 }
 
-// drawnSource is one source with the places drawn after its readings.
+// drawnSource is a source with the drawn places as further readings.
 type drawnSource struct {
 	*source
 	inputs           *kernel.Inputs // of all places
-	full             posterior.Rows
-	partial          posterior.Rows // the first of the readings, and the places drawn
-	partialVariances []float64      // the variances that the first of the readings leave, where some target is not drawn
+	full             posterior.Rows // all readings, and the places drawn
+	partial          posterior.Rows // the first boundingRows readings, and the places drawn
+	partialVariances []float64      // given the first boundingRows readings; where some target is not drawn
 }
 
-// newDrawing prepares to draw functions of the targets over places, by their widths and the seed of
-// the input.
+// newDrawing prepares drawing functions of the targets over places, by their widths and the seed of
+// the template.
 func (s *decision) newDrawing(ctx context.Context, at []Place, known func(j, i int) float64, blind *policy.Input, widths []float64) (*drawing, error) {
 	d := &drawing{decision: s, at: at, template: blind, known: known, given: s.givenEstimates(at, known), widths: widths,
 		normal: rand.New(rand.NewPCG(blind.Draw.Seed, 0)), functions: make([][]float64, len(s.targets))}
@@ -110,8 +111,8 @@ func (s *decision) newDrawing(ctx context.Context, at []Place, known func(j, i i
 	return d, nil
 }
 
-// drawOver draws functions over those of the places that may be chosen, or over all. It returns
-// which they are, in ascending order, and what the algorithm sees there.
+// drawOver draws functions over the places that have a chance to be chosen, or over all. It returns
+// which these are, in ascending order, and the algorithm's input there.
 func (s *decision) drawOver(
 	ctx context.Context, at []Place, known func(j, i int) float64, blind *policy.Input, widths []float64, all bool,
 ) (chosen []int, input *policy.Input, err error) {
@@ -153,7 +154,7 @@ func (s *decision) drawOver(
 	return chosen, input, err
 }
 
-// setFunctions adds the functions at the places of an input.
+// setFunctions sets the functions of an input at its places.
 func (d *drawing) setFunctions(input *policy.Input, places []int) {
 	input.Functions = make([][]float64, len(d.functions))
 	for k, f := range d.functions {
@@ -190,8 +191,8 @@ func (d *drawing) draw(ctx context.Context, places []int) error {
 	})
 }
 
-// appendDrawn appends places to data and returns L_x of each; of a place that the others determine, or the
-// prior alone, it appends nothing, and returns L_x without L_xx.
+// appendDrawn appends places to data and returns L_x of each. A place whose value the others or the
+// prior determine is not appended; its L_x comes without L_xx.
 func appendDrawn(ctx context.Context, data *gp.Data, inputs *kernel.Inputs, places []int) (rows [][]float64, err error) {
 	var xs [][]float64
 	var noise []float64
@@ -220,8 +221,8 @@ func appendDrawn(ctx context.Context, data *gp.Data, inputs *kernel.Inputs, plac
 	return append(rows, more...), err
 }
 
-// boundedPlaces are places, with the means of their functions given what was drawn, per target, and the
-// best that their scores can be.
+// boundedPlaces are places with the means of their functions given the values drawn, per target,
+// and upper bounds of their scores.
 type boundedPlaces struct {
 	of     []int
 	means  [][]float64
@@ -230,13 +231,13 @@ type boundedPlaces struct {
 
 func (b boundedPlaces) higher(i, j int) int { return search.Higher(b.scores[i], b.scores[j]) }
 
-// pick are the places at these positions.
+// pick selects the places at these positions.
 func (b boundedPlaces) pick(positions []int) boundedPlaces {
 	means := lists.Map(b.means, func(means []float64) []float64 { return lists.At(means, positions) })
 	return boundedPlaces{lists.At(b.of, positions), means, lists.At(b.scores, positions)}
 }
 
-// selectNext says which places are drawn next, and which are left with them.
+// selectNext returns the places to draw next, and the rest of those that are not ruled out.
 func (d *drawing) selectNext(ctx context.Context, left, chosen []int, size int) (picks, rest []int, err error) {
 	of, err := d.boundScores(ctx, left)
 	if err != nil {
@@ -258,7 +259,7 @@ func (d *drawing) selectNext(ctx context.Context, left, chosen []int, size int) 
 	return picks, without(rest, picks), err
 }
 
-// boundScores bounds the scores of places.
+// boundScores bounds the scores of places from above.
 func (d *drawing) boundScores(ctx context.Context, places []int) (boundedPlaces, error) {
 	b, variances := boundedPlaces{of: places, means: make([][]float64, len(d.targets))}, make([][]float64, len(d.drawnSources))
 	for k, e := range d.given {
@@ -288,8 +289,8 @@ func (d *drawing) boundScores(ctx context.Context, places []int) (boundedPlaces,
 	return b, err
 }
 
-// bestScores is the best that scores can be at places with these means per target and, of what is drawn,
-// variances per source.
+// bestScores bounds scores from above at places with these means per target and, per source,
+// variances.
 func (d *drawing) bestScores(places []int, means, variances [][]float64) ([]search.Score, error) {
 	input, favoured := *d.template, make([][]float64, len(means))
 	estimates, n := make([]policy.Estimate, len(means)), len(means[0])
@@ -339,7 +340,8 @@ func (d *drawing) bestScores(places []int, means, variances [][]float64) ([]sear
 	return scores, nil
 }
 
-// scoresOf are the scores of an input, all places being of one rank.
+// scoresOf are the scores of an input, by upper or, for nil, by the policy, all places having one
+// rank.
 func (d *drawing) scoresOf(input *policy.Input, upper func(*policy.Input) policy.Scores) ([]search.Score, error) {
 	var raw policy.Scores
 	var err error
@@ -351,8 +353,8 @@ func (d *drawing) scoresOf(input *policy.Input, upper func(*policy.Input) policy
 	return lists.Of(len(raw.Value), func(i int) search.Score { return searchScore(raw, i) }), nil
 }
 
-// runnerUpScore is the score of the best place drawn that is another choice than the best: what is below it
-// is neither chosen nor comes next.
+// runnerUpScore is the score of the best place drawn that differs noticeably from the very best. A
+// place below it is neither chosen nor the runner-up.
 func (d *drawing) runnerUpScore(ctx context.Context, chosen []int) (search.Score, error) {
 	input, at := *d.template, lists.At(d.at, chosen)
 	if slices.Contains(d.widths, 0) { // bounds of the other targets need their estimates
@@ -381,7 +383,7 @@ func (d *drawing) runnerUpScore(ctx context.Context, chosen []int) (search.Score
 	return least, nil
 }
 
-// outOfReach tells whether the best that a score can be does not reach another, ties included.
+// outOfReach tells whether a score whose upper bound is best is below another, ties included.
 func outOfReach(best, score search.Score) bool {
 	below := score
 	below.Value -= tie * math.Max(1, math.Abs(score.Value))
@@ -389,9 +391,9 @@ func outOfReach(best, score search.Score) bool {
 	return below.Above(best) || best.Value == score.Value && score.Above(best)
 }
 
-// pickFrom takes, one after another, the place whose score can be best, given that those before it
-// will be drawn. What can be falls with each that is taken: what it was before bounds what it is, and
-// only the highest are looked at again.
+// pickFrom picks places one after another, each the one of the highest bound given that those
+// before it will be drawn. Bounds fall with each place picked, so an older bound is still a bound,
+// and only the highest are updated.
 func (d *drawing) pickFrom(ctx context.Context, of boundedPlaces, size int) ([]int, error) {
 	left := make([]*residualCovariance, len(d.drawnSources))
 	for i, one := range d.drawnSources {
@@ -401,7 +403,7 @@ func (d *drawing) pickFrom(ctx context.Context, of boundedPlaces, size int) ([]i
 		}
 		left[i] = newResidualCovariance(covariance)
 	}
-	order, lookedAt := lists.Below(len(of.of)), make([]int, len(of.of)) // lookedAt: how many were taken when a place was last looked at
+	order, lookedAt := lists.Below(len(of.of)), make([]int, len(of.of)) // lookedAt: how many were taken when a place's bound was last updated
 	var taken []int
 	for looked := len(order); len(taken) < size; looked = min(boundedAgain, len(order)) {
 		if err := checkpoint.Reach(ctx); err != nil {
@@ -410,7 +412,7 @@ func (d *drawing) pickFrom(ctx context.Context, of boundedPlaces, size int) ([]i
 		if err := d.boundAgain(of, order[:looked], left); err != nil {
 			return nil, err
 		}
-		for n := looked - 1; n >= 0; n-- { // what was looked at goes where it belongs, before what is level
+		for n := looked - 1; n >= 0; n-- { // sort what was updated into the order, before equals
 			i, behind := order[n], order[n+1:]
 			lookedAt[i] = len(taken)
 			before, _ := slices.BinarySearchFunc(behind, i, of.higher)
@@ -426,7 +428,7 @@ func (d *drawing) pickFrom(ctx context.Context, of boundedPlaces, size int) ([]i
 	}
 	picks := lists.At(of.of, taken)
 	for _, one := range d.drawnSources {
-		if one.partial.Data == one.full.Data { // to which they are added as they are drawn
+		if one.partial.Data == one.full.Data { // draw appends them
 			continue
 		}
 		if _, err := appendDrawn(ctx, one.partial.Data, one.inputs, picks); err != nil {
@@ -436,7 +438,7 @@ func (d *drawing) pickFrom(ctx context.Context, of boundedPlaces, size int) ([]i
 	return picks, nil
 }
 
-// boundAgain bounds the scores of the places at some positions by the variances that are left there.
+// boundAgain updates the bounds of the places at some positions, with the variances left there.
 func (d *drawing) boundAgain(of boundedPlaces, positions []int, left []*residualCovariance) error {
 	variances := lists.Map(left, func(one *residualCovariance) []float64 { return lists.At(one.variances, positions) })
 	some := of.pick(positions)
@@ -447,18 +449,18 @@ func (d *drawing) boundAgain(of boundedPlaces, positions []int, left []*residual
 	return err
 }
 
-// residualCovariance is what the values at some of the places leave of a covariance.
+// residualCovariance is a covariance of places given the values at those taken.
 type residualCovariance struct {
-	covariance [][]float64 // at first, its lower triangle
+	covariance [][]float64 // before any is taken, the lower triangle
 	variances  []float64
-	taken      [][]float64 // u of each value, by which the covariance lost u uᵀ
+	taken      [][]float64 // u of each value taken: the covariance is reduced by u uᵀ
 }
 
 func newResidualCovariance(covariance [][]float64) *residualCovariance {
 	return &residualCovariance{covariance: covariance, variances: lists.Of(len(covariance), func(i int) float64 { return covariance[i][i] })}
 }
 
-// condition takes off what the value at place x says of the others.
+// condition conditions on the value at place x.
 func (r *residualCovariance) condition(x int) {
 	variance, u := r.variances[x], make([]float64, len(r.variances))
 	if !(variance > 0) {
@@ -479,8 +481,8 @@ func (r *residualCovariance) condition(x int) {
 	r.taken = append(r.taken, u)
 }
 
-// inputOf is the input of one place that was or is to be played. A policy that draws whole
-// functions and whose draw was not recorded draws at that place alone.
+// inputOf is the input of one place that was or is to be played. Where a policy draws whole
+// functions and the draw was not recorded, it is drawn at that place alone.
 func (s *decision) inputOf(ctx context.Context, at Place, known func(j, i int) float64, draw Draw) (*policy.Input, error) {
 	input, err := s.inputAt(ctx, []Place{at}, known, draw)
 	if err != nil {
@@ -489,8 +491,8 @@ func (s *decision) inputOf(ctx context.Context, at Place, known func(j, i int) f
 	return s.withDraw(ctx, input, at, known)
 }
 
-// withDraw completes the input of one place with the draw there of a policy that draws whole
-// functions, where none was recorded.
+// withDraw adds to the input of one place the draw there of a policy that draws whole functions,
+// unless it was recorded.
 func (s *decision) withDraw(ctx context.Context, input *policy.Input, at Place, known func(j, i int) float64) (*policy.Input, error) {
 	if s.traits.Drawn == nil || len(input.Draw.Z) == len(s.targets) {
 		return input, nil
@@ -509,7 +511,7 @@ func (s *decision) withDraw(ctx context.Context, input *policy.Input, at Place, 
 	return input, nil
 }
 
-// drawnAt is what is recorded of functions drawn, at place i; 0 where none were.
+// drawnAt is what is recorded of the functions drawn, at place i; 0 where none were.
 func (s *decision) drawnAt(input *policy.Input, i int) []float64 {
 	if input.Functions == nil {
 		return make([]float64, len(s.targets))

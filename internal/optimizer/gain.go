@@ -19,52 +19,49 @@ import (
 	"headroom/internal/optimizer/search"
 )
 
-// Gain is the best value of the objective within the limits, as a random variable, in metric units:
+// Gain is the distribution of the best value of the objective within the limits, in metric units:
 //
 //	f* = max { f(x) : g_j(x) ≤ 0 for all j, p(x) ≥ v }
 //
-// over all x that may be chosen, f and g being draws from the posterior, p(x) the chance that a
-// trial works at x, where failures taught it, 1 where one gave a reading, and v uniform on [0, 1]:
-// a place is one where trials work in p(x) of the draws, and in none of those in which a likelier
-// place is not. Where people called values of the objective plausible, f is moved to the nearest of them
-// wherever it is beyond.
+// over all x that may be chosen. f and g are draws from the posterior. p(x) is the chance that a
+// trial works at x: learned from failures, and 1 where a trial gave a reading. v is uniform on [0,
+// 1], so that a place works in a share p(x) of the draws, and in no draw in which a likelier place
+// does not. Where people gave a plausible range of the objective, values of f are cut to it.
 //
-// Its JSON is that of the API.
+// Its JSON is the API's.
 type Gain struct {
 	Best BestRange `json:"best"`
-	// Feasible is the probability that some place is within every limit; Best and ChanceLeft are of
-	// the draws in which there is one.
+	// Feasible is the probability that some place is within every limit. Best and ChanceLeft are
+	// taken over the draws in which one is.
 	Feasible float64 `json:"feasible"`
-	// ChanceLeft are, for each share asked for, the probability that f* is better than f at the
-	// recommended place by more than that share of Of, or that this place is beyond a limit where
-	// another is not; none where nothing is recommended.
+	// ChanceLeft holds, for each share asked for, the probability that f* is better than f at the
+	// recommended place by more than that share of Of, or that this place is beyond a limit; empty
+	// where nothing is recommended.
 	ChanceLeft []ChanceLeft `json:"chance_left"`
-	// OfRange tells that Of is how far the readings lie apart.
-	OfRange bool `json:"-"`
+	OfRange    bool         `json:"-"` // Of is the range of the readings
 }
 
-// BestRange is the central interval that holds f* with probability Level.
+// BestRange is the central interval that contains f* with probability Level.
 type BestRange struct {
 	Low   float64 `json:"low"`
 	High  float64 `json:"high"`
 	Level float64 `json:"level"`
 }
 
-// ChanceLeft is the probability that more than a share is left to gain, as the draws have it, and
-// what it is at most: the upper end of the one-sided 95 % confidence interval (Clopper and Pearson,
-// 1934) that so many draws leave.
+// ChanceLeft is the probability that more than a share is left to gain, estimated from the draws,
+// with the upper end of its one-sided 95 % confidence interval (Clopper and Pearson, 1934).
 type ChanceLeft struct {
 	MoreThan float64 `json:"more_than"`
-	// Of is the size of the recommended place's posterior mean where that and all readings of the
-	// objective are of one sign and the first share of it is less than what they lie apart, if they do, else, as
-	// the scale's 0 is then no measure of size, the distance from the least reading to the largest. Readings
-	// in doubt are left out.
+	// Of is what MoreThan is a share of. It is |μ| at the recommended place if μ and all readings of
+	// the objective have one sign, and the first share of |μ| is less than their range or the readings
+	// are equal. Otherwise 0 is no natural origin of the scale, and Of is the range of μ and the
+	// readings. Readings in doubt are left out.
 	Of     float64 `json:"of"`
 	Chance float64 `json:"chance"`
 	AtMost float64 `json:"at_most"`
 }
 
-// chanceLeft is that of so many draws.
+// chanceLeft is the ChanceLeft of a share that the gain exceeds in more of the draws.
 func chanceLeft(share, of float64, more int) ChanceLeft {
 	left := ChanceLeft{share, of, float64(more) / draws, 1}
 	if more < draws {
@@ -73,14 +70,14 @@ func chanceLeft(share, of float64, more int) ChanceLeft {
 	return left
 }
 
-// gainLevel is the probability of the interval.
+// gainLevel is the Level of BestRange.
 const gainLevel = 0.9
 
-// Gain draws functions from the posterior (see paths) and takes the best place of each: among a
-// finite set of promising places, and on a continuous space from there up hill. ok is false before
-// every metric has a reading and a scale, and where no draw has a place within the limits. The
-// standard error of a probability p is √(p(1 − p)/256). plausible are the lowest and the highest value of
-// the objective, in its unit, that f is kept within; nil for none.
+// Gain draws functions from the posterior (see paths) and finds the maximum of each: among a finite
+// set of promising places and, on a continuous space, uphill from there. ok is false before every
+// metric has a reading and a scale, and where no draw has a place within the limits. The standard
+// error of a probability p is √(p(1 − p)/256). plausible is the range of the objective, in its
+// unit, that values of f are cut to; nil for none.
 func (s *decision) Gain(ctx context.Context, known Known, plausible []float64, shares ...float64) (gain Gain, ok bool, err error) {
 	if s.works == nil {
 		return s.shown.gainWhere(ctx, known, nil, plausible, shares)
@@ -100,7 +97,7 @@ func (s *decision) Gain(ctx context.Context, known Known, plausible []float64, s
 	}, plausible, shares)
 }
 
-// gainWhere is Gain with the chance that a trial works, nil for 1 everywhere.
+// gainWhere is Gain where works gives the chance that a trial works, nil for 1 everywhere.
 func (s *shown) gainWhere(ctx context.Context, known Known, works chanceAt, plausible, shares []float64) (gain Gain, ok bool, err error) {
 	if !s.modelStands() {
 		return Gain{}, false, nil
@@ -114,7 +111,7 @@ func (s *shown) gainWhere(ctx context.Context, known Known, works chanceAt, plau
 		return Gain{}, false, err
 	}
 	drawn, err := s.drawPaths(ctx, at, known, works)
-	if errors.Is(err, factor.ErrNotPositiveDefinite) { // no functions can be drawn of such numbers, so nothing is said
+	if errors.Is(err, factor.ErrNotPositiveDefinite) { // the numbers are too far apart to draw functions
 		return Gain{}, false, nil
 	}
 	if err != nil {
@@ -164,8 +161,7 @@ func (s *shown) gainWhere(ctx context.Context, known Known, works chanceAt, plau
 	return gain, true, nil
 }
 
-// quantile of sorted values, with the weights of their expected ranks (type 6 of Hyndman and Fan,
-// 1996).
+// quantile interpolates the p-quantile of sorted values (type 6 of Hyndman and Fan, 1996).
 func quantile(sorted []float64, p float64) float64 {
 	rank := p*float64(len(sorted)+1) - 1
 	below := min(max(int(math.Floor(rank)), 0), len(sorted)-1)
@@ -174,7 +170,7 @@ func quantile(sorted []float64, p float64) float64 {
 	return sorted[below] + part*(sorted[above]-sorted[below])
 }
 
-// shareUnit is what shares of a gain are shares of: see ChanceLeft.
+// shareUnit computes ChanceLeft.Of, and tells whether it is a range.
 func (s *shown) shareUnit(ctx context.Context, recommended int, shares []float64) (size float64, ofRange bool, err error) {
 	beliefs, err := s.Posterior(ctx, []Place{s.placeOf(recommended)})
 	if err != nil {
@@ -195,37 +191,38 @@ func (s *shown) shareUnit(ctx context.Context, recommended int, shares []float64
 	return most - least, true, nil
 }
 
-// How many places a draw is looked at in, at first: some spread over the space, those played, and
-// those that promise most, up to so many of each.
+// The largest numbers of places at which functions are drawn first: spread over the space, played,
+// and most promising.
 const (
 	spreadPlaces    = 48
 	playedPlaces    = 96
 	promisingPlaces = 128
 )
 
-// optimism is how many standard deviations better than expected a place is thought of.
+// optimism is the number of standard deviations in a place's favour when promising places are chosen.
 const optimism = 2
 
-// preselection compares places where the best of a draw may lie.
+// preselection chooses the places at which functions are drawn, by scores at which every target lies
+// a number of standard deviations from its mean (see scoresAt).
 type preselection struct {
 	*shown
 	known  Known
 	works  chanceAt
-	width  float64      // how many standard deviations around a mean hold all draws but one
-	lowest search.Score // the best that a place has where everything comes out as much worse
+	width  float64      // the central interval of ±width standard deviations contains all draws but one
+	lowest search.Score // the best score of a place where everything is width deviations worse
 }
 
-// ratedPlace is a place, what it promises, and what it hopes for where everything comes out better by
-// the contest's width; before many rounds anything.
+// ratedPlace is a place with its score where everything is optimism deviations better than expected,
+// and the upper bound where everything is width deviations better. Before pruneFrom rounds upper is +∞.
 type ratedPlace struct {
 	Place
 	optimistic, upper search.Score
 }
 
-// likelyMaximisers are places where the best of a draw may lie; what is recommended is the first.
-// They are, of all that may be chosen those that promise most where everything comes out well by
-// optimism, of those played likewise, and some spread over the space, without those that hope for
-// less than is certain elsewhere. Few are enough to be all.
+// likelyMaximisers are the places where functions are drawn first; the recommended one comes first.
+// The others are the most promising of those that may be chosen and of those played, and some
+// spread over the space, without those whose upper bound is below preselection.lowest. Lists that
+// are short enough are taken whole.
 func (s *shown) likelyMaximisers(ctx context.Context, known Known, works chanceAt, recommended int) ([]Place, error) {
 	var at, others []Place
 	var rounds []int
@@ -263,7 +260,7 @@ func (s *shown) likelyMaximisers(ctx context.Context, known Known, works chanceA
 	return unique(at), nil
 }
 
-// newPreselection is one in which nothing is certain yet.
+// newPreselection is a preselection that has not rated any place.
 func (s *shown) newPreselection(known Known, works chanceAt) *preselection {
 	c := &preselection{shown: s, known: known, works: works, lowest: search.Score{Value: math.Inf(-1)}}
 	for _, m := range s.regime.models {
@@ -272,9 +269,10 @@ func (s *shown) newPreselection(known Known, works chanceAt) *preselection {
 	return c
 }
 
-// mostPromising are at most so many places, in their order, that promise most; rounds are those that
-// played them, if any did. After many rounds the others are looked at from the highest bound on,
-// and only those that hope for more than is certain, until none that is left can promise as much.
+// mostPromising returns at most so many of the places, those of the largest optimistic scores, in
+// their order; rounds are those that played them, nil if none did. After many rounds, places are
+// rated in the order of a bound of their scores, and only as long as one of the rest can be among
+// the best.
 func (c *preselection) mostPromising(ctx context.Context, at []Place, rounds []int, most int) ([]ratedPlace, error) {
 	many, anything := len(c.history.Rounds) >= pruneFrom, search.Score{Allowed: true, Value: math.Inf(1)}
 	all := lists.Map(at, func(place Place) ratedPlace { return ratedPlace{Place: place, upper: anything} })
@@ -315,25 +313,25 @@ func (c *preselection) mostPromising(ctx context.Context, at []Place, rounds []i
 	}
 }
 
-// rate says what some of the contenders promise and, after many rounds, hope for.
+// rate sets the scores of some of the places and, after many rounds, their upper bounds and lowest.
 func (c *preselection) rate(all []ratedPlace, some []int, estimates []policy.Estimate, chances []float64) {
-	for n, promise := range c.scoresAt(estimates, chances, optimism) {
-		all[some[n]].optimistic = promise
+	for n, score := range c.scoresAt(estimates, chances, optimism) {
+		all[some[n]].optimistic = score
 	}
 	if len(c.history.Rounds) < pruneFrom {
 		return
 	}
-	for n, hope := range c.scoresAt(estimates, chances, c.width) {
-		all[some[n]].upper = hope
+	for n, score := range c.scoresAt(estimates, chances, c.width) {
+		all[some[n]].upper = score
 	}
-	for _, certain := range c.scoresAt(estimates, chances, -c.width) {
-		if certain.Allowed && certain.Above(c.lowest) {
-			c.lowest = certain
+	for _, score := range c.scoresAt(estimates, chances, -c.width) {
+		if score.Allowed && score.Above(c.lowest) {
+			c.lowest = score
 		}
 	}
 }
 
-// estimatesOf is estimate, of places that rounds played by what is known of those.
+// estimatesOf is estimate at places, at those of played rounds by the posterior there.
 func (s *shown) estimatesOf(ctx context.Context, at []Place, rounds []int, known Known) ([]policy.Estimate, error) {
 	if rounds != nil {
 		return s.inSampleOf(ctx, rounds, known.at(at))
@@ -341,11 +339,11 @@ func (s *shown) estimatesOf(ctx context.Context, at []Place, rounds []int, known
 	return s.estimate(ctx, at, known.at(at))
 }
 
-// boundingShare is the share of the rows of a factor that deviations are bounded by.
+// boundingShare divides the rows of a factor: the first rows/boundingShare bound deviations.
 const boundingShare = 4
 
-// boundEstimates is estimate with the deviations that the first rows of each factor leave, which
-// are at least as large and take a sixteenth of the work.
+// boundEstimates is estimate with the deviations given the first rows of each factor, which are at
+// least as large and take a sixteenth of the work.
 func (s *shown) boundEstimates(ctx context.Context, at []Place, known Known) ([]policy.Estimate, error) {
 	return s.gather(at, known.at(at), nil, func(i int, points posterior.Points) (p posterior.Prediction, err error) {
 		if p.Means, err = s.sources[i].Means(ctx, points); err != nil {
@@ -360,9 +358,10 @@ func (s *shown) boundEstimates(ctx context.Context, at []Place, known Known) ([]
 	})
 }
 
-// scoresAt are what places promise: a reward so many standard deviations above its mean where no
-// cost as far below its own is beyond its limit and trials are as likely to work as a normal number
-// is to lie as far above its mean, else the smallest such excess. They rise with the deviations.
+// scoresAt scores places as if every target lay a number of standard deviations from its mean, in
+// the place's favour where it is positive. The score is the reward where every cost is within its
+// limit and the chance that trials work is at least Φ(−deviations), otherwise minus the largest
+// excess. Scores rise with the deviations.
 func (s *shown) scoresAt(estimates []policy.Estimate, chances []float64, optimism float64) []search.Score {
 	least := distuv.UnitNormal.CDF(-optimism)
 	scores := make([]search.Score, len(chances))
@@ -379,25 +378,25 @@ func (s *shown) scoresAt(estimates []policy.Estimate, chances []float64, optimis
 	return scores
 }
 
-// region is the surroundings of a place that some draws are highest at. To follow a draw takes as
-// many kernels as there are data and places drawn at, so that is done at a few points around, for
-// all the draws together. Between them a draw is taken for the mean of its process given its values
-// there,
+// region is a box around a place where some draws are highest. Evaluating a draw takes as many
+// kernel values as there are readings and places drawn at, so draws are evaluated at a few points P
+// of the region, all of them together. Between these a draw is approximated by the mean of its
+// process given its values there,
 //
 //	f(x) ≈ f(z) + k(x, P) (k(P, P) + ε)⁻¹ (f(P) − f(z)),
 //
-// and climbed; where that leads to counts for what the draw is there.
+// z being the place, and the approximation is climbed. Only values of the draw itself count.
 type region struct {
 	paths        *paths
-	axes         []search.Axis // fixed but for those it spans
+	axes         []search.Axis // all are fixed but those that the region spans
 	step         float64       // the space's spacing
-	draws        []int         // with the same hyperparameters
-	at           [][]float64
+	draws        []int         // those highest at the place, with the same hyperparameters
+	at           [][]float64   // P, the place first
 	values       [][][]float64 // per draw, point and target
-	interpolants []interpolant // per metric; nil where there is nothing to climb
+	interpolants []interpolant // per metric; nil where the prior is certain
 }
 
-// interpolant is the covariance of a metric's function between a region's points.
+// interpolant is what draws of one metric are interpolated by in a region.
 type interpolant struct {
 	*path
 	function *kernel.Function
@@ -406,18 +405,18 @@ type interpolant struct {
 }
 
 const (
-	regionReach      = 2   // of a region, in spacings, along each coordinate
-	regionPoints     = 8   // around a place, for each coordinate
-	regionPolls      = 30  // on the way up, for each coordinate
-	mostSpanned      = 8   // numbers that a region spans: what it takes grows with their square
-	changeResolution = 1e6 // shares of change that differ by less than one part in so many are level
+	regionReach      = 2   // half width of a region, in spacings, along each coordinate
+	regionPoints     = 8   // points for each coordinate
+	regionPolls      = 30  // evaluations of a climb, for each coordinate
+	mostSpanned      = 8   // numbers that a region spans: the work grows with their square
+	changeResolution = 1e6 // shares of change are rounded to multiples of 1/changeResolution
 )
 
-// backtracking are the parts of a way up that are looked at until one is allowed and higher: where
-// limits are active, its end may lie beyond them.
+// backtracking are the fractions of the way to the top of the approximation that are tried until
+// one is allowed and higher: where limits are active, the top may lie beyond them.
 var backtracking = []float64{1, 0.98, 0.9, 0.7}
 
-// maxima are the largest rewards within the limits, draw by draw, −∞ where there is none.
+// maxima are the largest rewards within the limits, draw by draw; −∞ where no place is within them.
 func (p *paths) maxima(ctx context.Context) ([]float64, error) {
 	tops := lists.Of(draws, p.top)
 	if p.state.arms == nil {
@@ -434,7 +433,7 @@ func (p *paths) maxima(ctx context.Context) ([]float64, error) {
 	return best, nil
 }
 
-// climb leads every draw from the highest place that it was drawn at up hill.
+// climb moves every draw's maximum uphill from the highest place that it was drawn at.
 func (p *paths) climb(ctx context.Context, tops []climber) error {
 	regions := p.regions(tops)
 	for some := range slices.Chunk(regions, p.regionsAtOnce(regions)) {
@@ -457,8 +456,9 @@ func (p *paths) climb(ctx context.Context, tops []climber) error {
 	return nil
 }
 
-// regionsAtOnce is how many regions are explored before any is left. Each holds covariances of all its points,
-// of which there are at least as many as choices: of a parameter with a thousand choices all took 8 GB.
+// regionsAtOnce is how many regions are kept in memory at a time. Each has covariances of all its
+// points, of which there are at least as many as choices: with a parameter of a thousand choices,
+// all regions together took 8 GB.
 func (p *paths) regionsAtOnce(regions []*region) int {
 	const few, mostNumbers = 8, 8_000_000
 	numbers := 1
@@ -468,7 +468,8 @@ func (p *paths) regionsAtOnce(regions []*region) int {
 	return max(few, mostNumbers/numbers)
 }
 
-// regions are those of the places that draws are highest at.
+// regions are those around the places that draws are highest at, one for each place and set of
+// hyperparameters.
 func (p *paths) regions(tops []climber) (list []*region) {
 	sets, spread := 1, [][]float64(nil)
 	for _, path := range p.perMetric {
@@ -485,7 +486,7 @@ func (p *paths) regions(tops []climber) (list []*region) {
 			n = len(list)
 			known[name{&top.u[0], i % sets}] = n
 			axes := p.spannedAxes(top.u, i, n)
-			if spread == nil { // of as many coordinates as every region spans
+			if spread == nil { // every region spans the same number of coordinates
 				spread = search.Halton(regionPoints*countFree(axes), countFree(axes), p.state.cfg.Seed)
 			}
 			list = append(list, p.newRegion(top.u, axes, spread))
@@ -495,8 +496,8 @@ func (p *paths) regions(tops []climber) (list []*region) {
 	return list
 }
 
-// newRegion is the region of a place: it, points spread around it, and those that differ from it in one
-// choice.
+// newRegion makes the region around a place: the place, points spread around it, and those that
+// differ from it in one choice.
 func (p *paths) newRegion(place []float64, axes []search.Axis, spread [][]float64) *region {
 	s := p.state
 	r := &region{paths: p, axes: axes, step: s.spacing(), at: [][]float64{place}}
@@ -530,17 +531,19 @@ func (p *paths) newRegion(place []float64, axes []search.Axis, spread [][]float6
 	return r
 }
 
-// countFree is how many axes are not fixed.
+// countFree counts the axes that are not fixed.
 func countFree(axes []search.Axis) int {
 	return lists.Count(axes, func(axis search.Axis) bool { return !axis.Fixed })
 }
 
-// spannedAxes are the axes, of which those are fixed that the nth region, around the place of a draw, does
-// not span. Of many numbers it spans those along which some function changes most, by
+// spannedAxes returns the axes of the nth region, around the place of a draw, with those fixed that
+// it does not span. Of more than mostSpanned numbers it spans those along which some function
+// changes most,
 //
 //	E (f(x) − f(x′))² = k(x, x) + k(x′, x′) − 2 k(x, x′),   x′ being x moved by the space's spacing,
 //
-// as a share of k(x, x) + k(x′, x′), and of those that are level other ones than the next region.
+// as a share of k(x, x) + k(x′, x′). Equal ones are taken in an order that differs from region to
+// region.
 func (p *paths) spannedAxes(place []float64, draw, n int) []search.Axis {
 	s, axes := p.state, p.state.cfg.Space.axes()
 	numbers := lists.Where(len(axes), func(k int) bool { return !axes[k].Fixed && !axes[k].Choice })
@@ -570,7 +573,7 @@ func (p *paths) spannedAxes(place []float64, draw, n int) []search.Axis {
 	return axes
 }
 
-// evaluate follows the draws to the region's points.
+// evaluate computes the draws at the region's points, and the interpolants.
 func (r *region) evaluate(ctx context.Context) (err error) {
 	if r.values, err = r.paths.valuesAt(ctx, r.draws, r.at); err != nil {
 		return err
@@ -583,7 +586,7 @@ func (r *region) evaluate(ctx context.Context) (err error) {
 			near.function.Row(row, near.inputs.Row(n), near.inputs.Prefix(n+1))
 		}
 		near.root, err = jitteredCholesky(covariance)
-		if errors.Is(err, factor.ErrNotPositiveDefinite) { // what the prior is sure of has nothing to climb
+		if errors.Is(err, factor.ErrNotPositiveDefinite) { // the prior is certain: there is nothing to climb
 			r.interpolants = nil
 			return nil
 		}
@@ -595,7 +598,7 @@ func (r *region) evaluate(ctx context.Context) (err error) {
 	return nil
 }
 
-// climb leads one of the draws, by its number in the region, from the highest point up hill.
+// climb moves one of the region's draws uphill from its highest point.
 func (r *region) climb(ctx context.Context, d int, top climber) (climber, error) {
 	p, i := r.paths, r.draws[d]
 	scores, err := p.scorePoints(ctx, i, r.at, r.values[d])
@@ -638,7 +641,7 @@ func (r *region) climb(ctx context.Context, d int, top climber) (climber, error)
 	return top, nil
 }
 
-// settle is that of the space, in the region.
+// settle is Space.Settle, restricted to the region.
 func (r *region) settle(u []float64) bool {
 	for k, axis := range r.axes {
 		if !axis.Choice && math.Abs(u[k]-r.at[0][k]) > regionReach*r.step {
@@ -649,8 +652,8 @@ func (r *region) settle(u []float64) bool {
 	return settle == nil || settle(u)
 }
 
-// interpolate gives the values that one of the draws, by its number in the region, is taken to have at
-// points, per point and target.
+// interpolate returns the approximation of one of the region's draws, which gives values per point
+// and target.
 func (r *region) interpolate(d int) func(points [][]float64) [][]float64 {
 	weights := make([][][]float64, len(r.interpolants)) // per metric and target
 	for m, near := range r.interpolants {

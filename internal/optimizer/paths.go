@@ -25,46 +25,46 @@ import (
 // draws is how many functions are drawn of each metric.
 const draws = 256
 
-// paths are functions drawn from the posterior: exactly, and jointly, at a finite set Z of places,
-// and between them the mean of the process given the readings and the values drawn there. With c(·,
-// ·) the posterior covariance, A = k(X, X) + Λ, and L Lᵀ = c(Z, Z) + ε,
+// paths are functions drawn from the posterior. At a finite set Z of places they are drawn exactly
+// and jointly; elsewhere a path is the mean of the process given the readings and the values drawn
+// at Z. With c(·, ·) the posterior covariance, A = k(X, X) + Λ, and L Lᵀ = c(Z, Z) + ε,
 //
 //	f(Z) = μ(Z) + τ L ξ,   f(x) = μ(x) + c(x, Z) w,   w = τ L⁻ᵀ ξ,   c(x, Z) w = k(x, Z) w − k(x, X) A⁻¹ k(X, Z) w,
 //
-// ξ being normal, and τ² = c ν/χ²_ν, one for each metric and draw, c being what is said beyond what
-// is regressed (view.width², and see scales), where predictions are Student-t with ν degrees of freedom,
-// else τ² = c. So a path is the sum of n + |Z| kernels, as a posterior mean is of n. (Wilson, Borovitskiy,
-// Terenin, Mostowsky, Deisenroth: Pathwise Conditioning of Gaussian Processes, 2021, with the
-// process at Z in place of random features, which not every kernel has.) ξ belongs to the place and
-// τ to the draw, not to the study's version: what is made of the draws changes as the posterior
-// does, and not by chance.
+// where ξ is standard normal and τ² = a ν/χ²_ν, one for each metric and draw, if predictions are
+// Student-t with ν degrees of freedom, else τ² = a, a being the square of view.sdFactor (see also
+// scales). So a path is a sum of n + |Z| kernels, as a posterior mean is of n. (Wilson,
+// Borovitskiy, Terenin, Mostowsky, Deisenroth: Pathwise Conditioning of Gaussian Processes, 2021,
+// with the process at Z in place of random features, which not every kernel has.) ξ depends on the
+// place and τ on the draw, not on the study's version: results change with the posterior, and not
+// by chance.
 type paths struct {
 	state     *shown
 	known     Known
 	at        []Place       // Z
-	values    [][][]float64 // per target, draw and place of Z: see level
+	values    [][][]float64 // per target, draw and place of Z, without margins
 	perMetric []path
 
 	works          chanceAt
-	workChances    []float64 // per place of Z, that trials work there
-	workThresholds []float64 // per draw, of places where trials work in it: see Gain
+	workChances    []float64 // per place of Z, the chance that trials work there
+	workThresholds []float64 // per draw, the chance from which trials work: v of Gain
 }
 
-// path are the functions drawn of one metric, in turn from each of some sets of hyperparameters:
-// which are the true ones is not known.
+// path are the functions drawn of one metric, with each of some sets of hyperparameters in turn,
+// since the true ones are not known.
 type path struct {
 	metric  int
 	targets []int
 	kernel  Kernel
 	sets    []pathSet
-	xi      [][]float64 // ξ per draw and place, which weights are made in
+	xi      [][]float64 // ξ per draw and place; overwritten with w
 	scales  []float64   // τ per draw
 }
 
-// chanceAt is the chance of something at some places.
+// chanceAt gives the chance of something at some places.
 type chanceAt func(ctx context.Context, at []Place) ([]float64, error)
 
-// of is the chance at some places, 1 where it is nil.
+// of is the chance at some places, 1 for a nil c.
 func (c chanceAt) of(ctx context.Context, at []Place) ([]float64, error) {
 	if c == nil {
 		return slices.Repeat([]float64{1}, len(at)), nil
@@ -72,7 +72,7 @@ func (c chanceAt) of(ctx context.Context, at []Place) ([]float64, error) {
 	return c(ctx, at)
 }
 
-// pathSet are the functions drawn with one set of hyperparameters.
+// pathSet is what draws with one set of hyperparameters are made of.
 type pathSet struct {
 	*basis
 	read    [][]float64 // per target: A⁻¹ y
@@ -80,13 +80,13 @@ type pathSet struct {
 	weights [][]float64 // per draw of the set: −A⁻¹ k(X, Z) w, then w
 }
 
-// basis is what metrics of one regression have in common.
+// basis is what the draws of all metrics with one regression have in common.
 type basis struct {
 	data       *gp.Data
 	inputs     *kernel.Inputs   // Z
 	root       *factor.Cholesky // of c(Z, Z)
 	points     *kernel.Inputs   // X, then Z
-	projection [][]float64      // −A⁻¹ k(X, Z), per reading; nil where draws are not followed
+	projection [][]float64      // −A⁻¹ k(X, Z), per reading; nil where draws are needed at Z only
 }
 
 // drawPaths draws functions of every metric at places.
@@ -142,7 +142,7 @@ func (p *paths) draw(ctx context.Context) error {
 	return cores.Each(len(pieces), func(n int) error { return pieces[n]() })
 }
 
-// prepare makes ready what functions of a metric are drawn from.
+// prepare sets what the functions of a metric are drawn from.
 func (p *paths) prepare(ctx context.Context, of *path) error {
 	src := &p.state.sources[p.state.sourceOf[of.targets[0]]]
 	rows, err := src.Rows(ctx)
@@ -154,7 +154,8 @@ func (p *paths) prepare(ctx context.Context, of *path) error {
 	return err
 }
 
-// solve works out the covariance over Z, and what draws are followed by between.
+// solve computes the covariance at Z and, with between, what evaluates draws between the places of
+// Z.
 func (b *basis) solve(ctx context.Context, between bool) error {
 	solved, err := b.data.Solved(ctx, b.inputs)
 	if err != nil {
@@ -184,8 +185,8 @@ func (b *basis) solve(ctx context.Context, between bool) error {
 	})
 }
 
-// pathSets regress the targets of one metric with the fitted hyperparameters, or, where they come
-// from a fit to few readings, with some drawn around them.
+// pathSets regresses the targets of one metric with the fitted hyperparameters, or with some drawn
+// around them if they come from few readings.
 func (s *shown) pathSets(ctx context.Context, src *source, rows *posterior.Rows, targets []int) ([]pathSet, error) {
 	weights, err := rows.Weights(ctx, nil)
 	if err != nil {
@@ -207,15 +208,15 @@ func (s *shown) pathSets(ctx context.Context, src *source, rows *posterior.Rows,
 	return sets, nil
 }
 
-// hyperparameterSets is how many sets of hyperparameters are drawn, and fewHyperparameters up to
-// how many readings: with more they are known well enough.
+// hyperparameterSets sets of hyperparameters are drawn where there are at most fewHyperparameters
+// readings; with more they are known well enough.
 const (
 	hyperparameterSets = 16
 	fewHyperparameters = 150
 )
 
 // sampledModels are models of a metric with hyperparameters drawn from their posterior; none where
-// they are not fitted or known well, and where all readings are in doubt.
+// they are not fitted or are known well, and where all readings are in doubt.
 func (s *shown) sampledModels(metric int, src *source, rows *posterior.Rows) ([]metricModel, error) {
 	m, rounds := s.regime.models[metric], s.history.undoubted(metric, src.rounds)
 	if !m.fitted || !s.fittable(metric) || rows.Of == nil || rows.Read > fewHyperparameters || len(rounds) == 0 {
@@ -255,7 +256,7 @@ func (s *shown) regressed(ctx context.Context, src *source, m metricModel, targe
 	return set, err
 }
 
-// drawSet draws every draw that falls to one set of hyperparameters.
+// drawSet draws the functions of every draw that uses set h.
 func (p *paths) drawSet(ctx context.Context, of *path, h int) error {
 	s, set, count := p.state, &of.sets[h], len(of.sets)
 	means, err := set.data.MeanMany(ctx, set.inputs, set.read)
@@ -298,7 +299,7 @@ func (p *paths) drawSet(ctx context.Context, of *path, h int) error {
 	})
 }
 
-// multiplyRoot is L ξ of every ξ.
+// multiplyRoot is L ξ for every ξ.
 func multiplyRoot(L *factor.Cholesky, xi [][]float64) [][]float64 {
 	const height = 4
 	out, tall := factor.Matrix(len(xi), L.Len()), factor.Matrix(height, L.Len())
@@ -318,7 +319,7 @@ func multiplyRoot(L *factor.Cholesky, xi [][]float64) [][]float64 {
 	return out
 }
 
-// fillWeights writes the weights of draws, of which w is given.
+// fillWeights sets the weights of draws, given w.
 func (b *basis) fillWeights(weights, w [][]float64) {
 	n, first := len(b.projection), make([][]float64, len(w))
 	for d := range w {
@@ -328,13 +329,12 @@ func (b *basis) fillWeights(weights, w [][]float64) {
 	factor.Products(first, b.projection, w)
 }
 
-// jitterSteps is up to what power of a hundred, from 1e-10 of the largest variance on, something is
-// added to a covariance that has no root.
+// jitterSteps is how many jitters jitteredCholesky tries.
 const jitterSteps = 6
 
-// jitteredCholesky is L with L Lᵀ = C + ε for the lower triangle of a covariance C, which it changes, ε
-// being the least power of a hundred from 1e-10 of the largest variance on with which there is one.
-// Where numbers are too far apart for any, the error is factor.ErrNotPositiveDefinite.
+// jitteredCholesky is L with L Lᵀ = C + ε for the lower triangle of a covariance C, which it
+// changes. The jitter ε is the least of 1e-10, 1e-8, … times the largest variance with which C + ε
+// has a factor; otherwise the error is factor.ErrNotPositiveDefinite.
 func jitteredCholesky(covariance [][]float64) (*factor.Cholesky, error) {
 	largest := math.SmallestNonzeroFloat64
 	for i, row := range covariance {
@@ -353,7 +353,7 @@ func jitteredCholesky(covariance [][]float64) (*factor.Cholesky, error) {
 	return nil, factor.ErrNotPositiveDefinite
 }
 
-// gainStream keeps these draws apart from others of the same seed.
+// Streams that separate these random numbers from others of the same seed.
 const (
 	gainStream           = 0x6761696e00
 	hyperparameterStream = 0x6879706572
@@ -373,12 +373,12 @@ func (p *paths) normals(metric int) [][]float64 {
 	return xi
 }
 
-// scales are τ of one metric, per draw. Where n readings gave it its centre and scale, these are estimates:
-// of independent normal readings the next is
+// scales are τ of one metric, per draw. If centre and scale are estimates from n readings, they are
+// uncertain, too: of independent normal readings the next is
 //
 //	centre + scale √((n + 1)/(n − 1)) t,   t being Student-t with n − 1 degrees of freedom.
 //
-// So draws are wider by that root, and have as long tails at least.
+// So draws are wider by that root, with n − 1 degrees of freedom at most.
 func (s *shown) scales(metric int) []float64 {
 	random := rand.New(rand.NewPCG(s.cfg.Seed, gainStream+uint64(metric)))
 	scales := make([]float64, draws)
@@ -397,7 +397,7 @@ func (s *shown) scales(metric int) []float64 {
 	return scales
 }
 
-// drawScore judges a place by the targets' values there: it is allowed where every limit holds and
+// drawScore scores a place by the targets' values there: it is allowed where every limit holds and
 // trials work.
 func drawScore(values []float64, works bool) search.Score {
 	if !works || slices.ContainsFunc(values[1:], func(g float64) bool { return g > 0 }) {
@@ -406,13 +406,13 @@ func drawScore(values []float64, works bool) search.Score {
 	return search.Score{Allowed: true, Value: values[0]}
 }
 
-// scoreAt judges place n of Z by draw i.
+// scoreAt scores place n of Z by draw i.
 func (p *paths) scoreAt(i, n int) search.Score {
 	values := lists.Map(p.values, func(of [][]float64) float64 { return of[i][n] })
 	return drawScore(values, p.workChances[n] >= p.workThresholds[i])
 }
 
-// top is the highest of the places of Z by draw i.
+// top is the highest place of Z by draw i.
 func (p *paths) top(i int) climber {
 	var top climber
 	for n, place := range p.at {
@@ -423,7 +423,7 @@ func (p *paths) top(i int) climber {
 	return top
 }
 
-// scorePoints judges points by the values of draw i there.
+// scorePoints scores points by the values of draw i there.
 func (p *paths) scorePoints(ctx context.Context, i int, points, values [][]float64) ([]search.Score, error) {
 	var chances []float64
 	if p.works != nil {
@@ -437,8 +437,8 @@ func (p *paths) scorePoints(ctx context.Context, i int, points, values [][]float
 	}), nil
 }
 
-// valuesAt gives the values at points of some draws with the same hyperparameters, per draw, point and
-// target.
+// valuesAt evaluates some draws, which have the same hyperparameters, at points: per draw, point
+// and target.
 func (p *paths) valuesAt(ctx context.Context, some []int, points [][]float64) ([][][]float64, error) {
 	s, values := p.state, make([][][]float64, len(some))
 	for d := range values {
@@ -475,7 +475,8 @@ func (p *paths) valuesAt(ctx context.Context, some []int, points [][]float64) ([
 	return values, nil
 }
 
-// givenValues has room for the values of a draw at points, with those of given constraints.
+// givenValues has the values of given constraints at points, per point and target, and zeros for
+// others.
 func (p *paths) givenValues(points [][]float64) [][]float64 {
 	values := factor.Matrix(len(points), len(p.values))
 	for n, u := range points {
@@ -488,5 +489,5 @@ func (p *paths) givenValues(points [][]float64) [][]float64 {
 	return values
 }
 
-// set is the set of hyperparameters with which draw i was drawn.
+// set is the set of hyperparameters of draw i.
 func (p *path) set(i int) *pathSet { return &p.sets[i%len(p.sets)] }

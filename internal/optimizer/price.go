@@ -12,22 +12,20 @@ import (
 	"headroom/internal/optimizer/search"
 )
 
-// pricedAtOnce is how many places are predicted at a time on the way down from the most promising
-// one.
+// pricedAtOnce is how many places are predicted at a time, the most promising first.
 const pricedAtOnce = 64
 
-// Price is what one limit costs: the best expected reward by its threshold τ, all else as it is,
+// Price is what one limit costs: the best expected reward by its threshold τ, all else unchanged,
 //
 //	best(τ) = max { E f(x) : P(g_j(x) ≤ 0 for all j) ≥ 0.9, with g of the limit moved to τ },
 //
 // over the candidates, or over space-filling points and the points played, the best of them
-// polished. It never falls as the limit is loosened. The slope at the present threshold is the
-// limit's multiplier in that problem (its shadow price).
+// polished. It never falls as the limit is loosened. Its slope at the present threshold is the
+// limit's Lagrange multiplier in that problem (its shadow price).
 type Price struct {
-	Steps []PriceStep // by threshold, rising; none while some metric has no reading, and while those of the limit's do not differ
-	// Slope is (best(τ+h) − best(τ−h))/2h, in units of the objective for each of the limit's
-	// metric, h being a step; over one step where there is a best on one side only. HasSlope is
-	// false where neither is known.
+	Steps []PriceStep // by rising threshold; none while some metric has no reading, or all of the limit's are equal
+	// Slope is (best(τ+h) − best(τ−h))/2h for a step h, in units of the objective per unit of the
+	// limit's metric; over one step where only one side has a best. HasSlope is false if neither has.
 	Slope    float64
 	HasSlope bool
 }
@@ -42,27 +40,26 @@ type PriceStep struct {
 
 const (
 	priceSteps = 5 // on each side of the threshold
-	// A step is at most this share of the standard deviation of the readings that nobody doubts: more,
-	// and a peak is stepped over.
+	// priceStep is the largest step, as a share of the standard deviation of the undoubted readings:
+	// larger ones could miss a peak.
 	priceStep = 0.25
-	// priceEffort is the share of a decision's search that polishing one step of the curve may
-	// take, each beginning from the one before.
+	// priceEffort is the share of a decision's search that polishing one step of the curve may take.
 	priceEffort = 0.3
 )
 
-// pricedPlace is what a step of the curve may lead to.
+// pricedPlace is a place that may be the best at some thresholds.
 type pricedPlace struct {
 	place     Place
 	reward    float64 // E f, metric units, to be made large
 	best, sd  float64
-	others    float64 // the probability that the limits on other metrics than that of the one moved are kept
-	mean, dev float64 // of the moved one's response; where its value is given, its excess over the present threshold
-	// Of its metric's other limits: the probabilities that those on its side are kept, and that one
-	// on the other side is broken.
+	others    float64 // the probability that the limits on other metrics are kept
+	mean, dev float64 // of the response of the moved limit's metric; mean is its present excess where it is given
+	// sameSide is the probability that the other limits on that metric on the same side are kept,
+	// otherSide that one on the other side is broken.
 	sameSide, otherSide float64
 }
 
-// Price works out the curve of limit j. known gives the values of Given constraints.
+// Price computes the curve of limit j. known gives the values of Given constraints.
 func (s *shown) Price(ctx context.Context, j int, known Known) (Price, error) {
 	var p Price
 	if !s.modelStands() {
@@ -112,8 +109,8 @@ func (s *shown) Price(ctx context.Context, j int, known Known) (Price, error) {
 }
 
 // pricedThresholds are the thresholds of limit j to look at: the present one and priceSteps on each
-// side, at a distance of 1, 2 or 5 times a power of ten. Where all readings are of its sign, so are
-// they: a metric that is never below 0 has no limit there.
+// side, at a distance of 1, 2 or 5 times a power of ten. They keep the sign of the readings if all
+// have one: a metric that is never negative has no limit below 0.
 func (s *shown) pricedThresholds(j int) []float64 {
 	c, count, mean, squares := s.cfg.Costs[j], 0.0, 0.0, 0.0
 	least, largest := c.Threshold, c.Threshold
@@ -150,13 +147,13 @@ func (s *shown) pricedThresholds(j int) []float64 {
 		}
 		list = append(list, threshold)
 	}
-	if len(slices.Compact(slices.Clone(list))) < len(list) { // the threshold is so much larger that a step is lost in it
+	if len(slices.Compact(slices.Clone(list))) < len(list) { // a step is lost in the rounding of the threshold
 		return nil
 	}
 	return list
 }
 
-// roundToStep takes away what only adding decimal numbers put into a sum, four digits below its step.
+// roundToStep removes the rounding error of adding decimal numbers, four digits below the step.
 func roundToStep(sum, step float64) float64 {
 	digit := math.Pow(10, 4-math.Floor(math.Log10(step)))
 	if rounded := math.Round(sum*digit) / digit; digit >= 1 && !math.IsInf(sum*digit, 0) {
@@ -165,7 +162,7 @@ func roundToStep(sum, step float64) float64 {
 	return sum
 }
 
-// order are the steps from the tightest threshold to the loosest.
+// order lists the steps from the tightest threshold to the loosest.
 func (p Price) order(c Cost) []int {
 	order := lists.Below(len(p.Steps))
 	if c.Sign < 0 { // a floor
@@ -174,8 +171,8 @@ func (p Price) order(c Cost) []int {
 	return order
 }
 
-// worthPricing are the places where the means keep every limit, with limit j at a threshold, the
-// highest expected reward first: a probability of 0.9 needs that.
+// worthPricing are the places whose means keep every limit, with limit j at a threshold, by falling
+// expected reward. A probability of 0.9 needs that.
 func (s *shown) worthPricing(ctx context.Context, at []Place, j int, threshold float64, known Known) ([]Place, error) {
 	if len(at) == 0 {
 		return nil, nil
@@ -192,6 +189,7 @@ func (s *shown) worthPricing(ctx context.Context, at []Place, j int, threshold f
 	return lists.Map(list, func(c pricedPlace) Place { return c.place }), nil
 }
 
+// priceOf are the pricedPlaces of some places.
 func (s *shown) priceOf(ctx context.Context, j int, at []Place, known Known) ([]pricedPlace, error) {
 	estimates, err := s.estimate(ctx, at, known.at(at))
 	if err != nil {
@@ -228,7 +226,7 @@ func (s *shown) pricedAt(j int, at []Place, estimates []policy.Estimate, known [
 	return list
 }
 
-// keepProbability is the probability of a place to keep every limit, with limit j at a threshold.
+// keepProbability is the probability that a place keeps every limit, with limit j at a threshold.
 func (s *shown) keepProbability(c pricedPlace, j int, threshold float64) float64 {
 	cost := s.cfg.Costs[j]
 	if cost.Knowledge == Given {
@@ -241,9 +239,9 @@ func (s *shown) keepProbability(c pricedPlace, j int, threshold float64) float64
 	return c.others * max(0, min(kept, c.sameSide)-c.otherSide)
 }
 
-// polishSteps polishes the best of each step on a continuous space, from the tightest threshold on:
-// what is within one is within every looser one, so each begins from the better of its own and the
-// one before.
+// polishSteps polishes the best place of each step on a continuous space, from the tightest
+// threshold on. A place within one is within every looser one, so each step starts from the better
+// of its own and the previous best.
 func (s *shown) polishSteps(ctx context.Context, j int, steps []PriceStep, order []int, best []*pricedPlace, known Known) error {
 	var before *pricedPlace
 	for _, i := range order {
@@ -262,6 +260,7 @@ func (s *shown) polishSteps(ctx context.Context, j int, steps []PriceStep, order
 	return nil
 }
 
+// polishPrice polishes a place with limit j at a threshold.
 func (s *shown) polishPrice(ctx context.Context, j int, from pricedPlace, threshold float64, known Known) (pricedPlace, error) {
 	score := func(c pricedPlace) search.Score {
 		chance := s.keepProbability(c, j, threshold)
@@ -285,7 +284,7 @@ func (s *shown) polishPrice(ctx context.Context, j int, from pricedPlace, thresh
 	return list[0], nil
 }
 
-// setSlope takes the slope from the steps beside the present threshold.
+// setSlope computes the slope from the steps next to the present threshold.
 func (p *Price) setSlope() {
 	now := len(p.Steps) / 2
 	low, high := now, now

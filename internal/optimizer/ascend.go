@@ -17,25 +17,26 @@ import (
 	"headroom/internal/optimizer/search"
 )
 
-// How the search over a continuous space is sized.
+// The size of the search over a continuous space.
 const (
-	starts        = 12   // the best of the points scored first, which are polished; see effort
-	mostAscents   = 24   // starts that slopes lead up from; see effort
+	starts        = 12   // starting points that are polished; see effort
+	mostAscents   = 24   // starting points of ascents along slopes; see effort
 	finestStep    = 1e-5 // in unit coordinates
 	startDistance = 0.1  // between starts, in some coordinate, so that they lie on different hills
 )
 
-// climbing is the search for the highest score on a continuous space, with what is known of the given
-// costs and what chance contributes.
+// climbing is the search for the highest score on a continuous space, with the given costs and the
+// random numbers of the decision.
 type climbing struct {
 	*decision
 	known  Known
 	chance Draw
 }
 
+// climbing is the search for the next decision.
 func (s *decision) climbing(known Known) climbing { return climbing{s, known, s.draw(s.Round())} }
 
-// scoreAll scores places for climbing.
+// scoreAll returns the scores of places, and the policy's reason.
 func (s climbing) scoreAll(ctx context.Context, at []Place) ([]search.Score, string, error) {
 	input, err := s.inputAt(ctx, at, s.known.at(at), s.chance)
 	if err != nil {
@@ -48,23 +49,24 @@ func (s climbing) scoreAll(ctx context.Context, at []Place) ([]search.Score, str
 	return s.searchScores(raw, at), raw.Reason, nil
 }
 
-// effort is how much a search may spend: starts that slopes lead up from, or that are polished
-// coarsely where there are none, of which the best are polished to the end, evaluations for each,
-// those that are enough where slopes led to the top, and starting points near the incumbent at each
-// distance; and what a step uphill must bring to be followed by another. Where the score has kinks,
-// how many starts go up to the very top, and how many more are taken from there.
+// effort is how much a search may spend.
 type effort struct {
-	ascents, coarse, fine, budget, settling, near int
-	least                                         float64
-	tops, hops                                    int
+	ascents  int     // starts that ascend along slopes
+	coarse   int     // starts that are polished coarsely, where there are no slopes
+	fine     int     // the best of those, which are polished to the end
+	budget   int     // evaluations of a full polish
+	settling int     // evaluations of a polish where slopes led to the top
+	near     int     // starting points near the incumbent, at each distance
+	least    float64 // gain of a step below which an ascent ends
+	tops     int     // ascents of scores with kinks that go on to the very top
+	hops     int     // further ascents from there
 }
 
-// fewRounds is up to how many rounds effort is not spared.
+// fewRounds is the number of rounds up to which the effort is not reduced.
 const fewRounds = 300
 
-// effort falls as the data grow, since an evaluation costs O(n²): all of it up to fewRounds;
-// beyond, about 25 million multiplications for each parameter of a start, but at least 16
-// evaluations.
+// effort falls with the number of rounds, since an evaluation costs O(n²): beyond fewRounds there are
+// about 25 million multiplications for each parameter of a start, but at least 16 evaluations.
 func (s *task) effort() effort { return s.effortFor(len(s.history.Rounds)) }
 
 func (s *task) effortFor(n int) effort {
@@ -76,18 +78,18 @@ func (s *task) effortFor(n int) effort {
 	return effort{8, 6, 2, min(budget, 400*d), 0, 6, 1e-4, 2, hopsEach * max(mostHops/hopsEach*fewRounds*fewRounds/(n*n), 1)}
 }
 
-// Hops are taken by hopsEach for each top that is looked around from.
+// The number of hops: from each top looked around from, and in all.
 const (
 	hopsEach = 3
 	mostHops = 12 * hopsEach
 )
 
-// spacing is the typical distance between neighbouring screening points in unit coordinates.
+// spacing is the typical distance of neighbouring screening points in unit coordinates.
 func (s *task) spacing() float64 {
 	return math.Max(0.02, 0.5*math.Pow(screenPoints, -1/float64(len(s.cfg.Space.Dims))))
 }
 
-// leaders are the best scored places, no two of them alike.
+// leaders are the places of the highest scores, at most count, no two within startDistance.
 func leaders(at []Place, scores []search.Score, count int) []climber {
 	var list []climber
 	for _, i := range descending(scores) {
@@ -101,7 +103,7 @@ func leaders(at []Place, scores []search.Score, count int) []climber {
 	return list
 }
 
-// polish moves every climber up, on all cores; each is deterministic by itself.
+// polish polishes every climber, on all cores; each is deterministic by itself.
 func polish(problem search.Problem, climbers []climber, step, finest float64, budget int, seed uint64) error {
 	return cores.Each(len(climbers), func(i int) (err error) {
 		c := &climbers[i]
@@ -110,8 +112,8 @@ func polish(problem search.Problem, climbers []climber, step, finest float64, bu
 	})
 }
 
-// smooth tells whether the next decision's score has slopes that can be followed: the algorithm and
-// every kernel have some, and no coordinate moves with others.
+// smooth tells whether slopes of the next decision's score can be followed: the algorithm and every
+// kernel have them, and no coordinate depends on others.
 func (s *decision) smooth() bool {
 	if s.traits.Slopes == nil || s.arms != nil || slices.ContainsFunc(s.cfg.Space.Dims, func(d Dim) bool { return d.Derived }) {
 		return false
@@ -122,9 +124,9 @@ func (s *decision) smooth() bool {
 	})
 }
 
-// ascend leads starts that are allowed up along the slopes of the score, and polishes the best of
-// them: little where slopes tell all, more where some axis has levels or where the way up came to
-// the edge of what is allowed. It returns them in the order of their scores.
+// ascend moves starts that are allowed up the slopes of the score, and polishes the best of them,
+// more where some axis has levels or an ascent met the edge of what is allowed. It returns them in
+// the order of their scores.
 func (s climbing) ascend(problem search.Problem, climbers []climber) ([]climber, error) {
 	e, climbs := s.effort(), &search.Climbs{Problem: problem}
 	if err := climbFrom(climbs, climbers[:min(e.ascents, len(climbers))], e.least); err != nil {
@@ -142,20 +144,21 @@ func hasLevels(axes []search.Axis) bool {
 	return slices.ContainsFunc(axes, func(a search.Axis) bool { return a.Levels > 0 })
 }
 
-// finish polishes the best so many climbers to the end. It returns all in the order of their scores.
+// finish polishes the best so many climbers to the end. It returns all in the order of their
+// scores.
 func (s climbing) finish(problem search.Problem, climbers []climber, fine, budget int) ([]climber, error) {
 	err := polish(problem, climbers[:min(fine, len(climbers))], s.spacing()/8, finestStep, budget, s.chance.Seed+starts)
 	slices.SortStableFunc(climbers, byScore)
 	return climbers, err
 }
 
-// slopeScorer works out scores with their slopes along the unit coordinates. What does not depend on the
-// place is worked out once.
+// slopeScorer computes scores with their slopes along the unit coordinates. What does not depend on
+// the place is computed once.
 type slopeScorer struct {
 	climbing
 	rows    []*posterior.Rows // per source
-	zs      [][][]float64     // per source: what means are taken of, z of every target and v(x*) last, where there is an incumbent
-	weights [][][]float64     // per source, of them
+	zs      [][][]float64     // per source: z of every target, and v(x*) last where there is an incumbent
+	weights [][][]float64     // per source: gp.Data.Weights of zs
 }
 
 func (s climbing) newSlopeScorer(ctx context.Context) (*slopeScorer, error) {
@@ -171,8 +174,8 @@ func (s climbing) newSlopeScorer(ctx context.Context) (*slopeScorer, error) {
 	return up, nil
 }
 
-// scoreWithSlopes returns what scores points of the space on all cores, to the same bits as scoreAll, and tells
-// the slopes of the scores along each coordinate at those that are asked for.
+// scoreWithSlopes returns search.Problem.Rise: it scores points on all cores, to the same bits as
+// scoreAll, and gives the slopes of the scores at some of them.
 func (s climbing) scoreWithSlopes(ctx context.Context) (func(points [][]float64) ([]search.Score, func(of []int) ([]search.Slope, error), error), error) {
 	up, err := s.newSlopeScorer(ctx)
 	return func(points [][]float64) ([]search.Score, func(of []int) ([]search.Slope, error), error) {
@@ -207,7 +210,7 @@ func (up *slopeScorer) newEvaluation(at []Place) evaluation {
 	return f
 }
 
-// subset is that of some of the places.
+// subset is the evaluation of some of the places.
 func (up *slopeScorer) subset(f evaluation, places []int) evaluation {
 	of := up.newEvaluation(lists.At(f.places, places))
 	for i, p := range f.posterior {
@@ -216,7 +219,7 @@ func (up *slopeScorer) subset(f evaluation, places []int) evaluation {
 	return of
 }
 
-// part is that of places from to to−1, in the same memory.
+// part is the evaluation of places from to to−1, in the same memory.
 func (f evaluation) part(from, to int) evaluation {
 	part := evaluation{places: f.places[from:to]}
 	for i, p := range f.posterior {
@@ -226,18 +229,18 @@ func (f evaluation) part(from, to int) evaluation {
 }
 
 const (
-	// largeFrom is from how many rows on a factor, of a megabyte and more, does not stay in a core's
-	// cache from one step to the next.
+	// largeFrom is the number of rows from which a factor, of a megabyte and more, does not stay in a
+	// core's cache from one step to the next.
 	largeFrom = 512
-	// littleWork is up to how many multiplications are done before another core has been woken.
+	// littleWork is how many multiplications take as long as waking another core.
 	littleWork = 3_000_000
-	// scoring is about how many take as long as what a score takes beside the posterior.
+	// scoring is the work of a score without the posterior, in multiplications.
 	scoring = 40_000
 )
 
-// spreadWork does something of each source, and then something else, at so many places: where that is
-// much, on all cores. What takes longest with large factors is to fetch them: each core passes over
-// those of its own sources for all places, and only over what then is left for some of the places.
+// spreadWork calls ofSource for each source and then calls then, for all places: on all cores where
+// that is much work. Reading large factors from memory takes longest, so each core passes over
+// those of its own sources for all places, and places are divided only for the sources left over.
 func (up *slopeScorer) spreadWork(ctx context.Context, places int, ofSource func(source, from, to int) error, then func(from, to int) error) error {
 	reach := func(source, from, to int) error {
 		if err := checkpoint.Reach(ctx); err != nil {
@@ -277,7 +280,7 @@ func (up *slopeScorer) spreadWork(ctx context.Context, places int, ofSource func
 	return then(0, places)
 }
 
-// scoreFrom are the scores at places from the posterior there.
+// scoreFrom are the scores at places, given the posterior there.
 func (up *slopeScorer) scoreFrom(ctx context.Context, at evaluation) ([]search.Score, error) {
 	input, err := up.input(ctx, at)
 	if err != nil {
@@ -293,7 +296,7 @@ func (up *slopeScorer) scoreFrom(ctx context.Context, at evaluation) ([]search.S
 	return up.searchScores(raw, at.places), nil
 }
 
-// input is what the algorithm sees there of where the score changes to.
+// input is the algorithm's input at places, given the posterior there.
 func (up *slopeScorer) input(ctx context.Context, at evaluation) (*policy.Input, error) {
 	estimates, incumbent := up.givenEstimates(at.places, up.known.at(at.places)), up.decision.newIncumbentInput(at.places)
 	for i, rows := range up.rows {
@@ -310,7 +313,7 @@ func (up *slopeScorer) input(ctx context.Context, at evaluation) (*policy.Input,
 	return input, err
 }
 
-// slopesAt are the slopes of the scores at places, with which the posterior there is used up.
+// slopesAt are the slopes of the scores at places. It overwrites the posterior there.
 func (up *slopeScorer) slopesAt(ctx context.Context, at evaluation) ([]search.Slope, error) {
 	along, gradients := make([]search.Slope, len(at.places)), make([]gp.Gradients, len(up.rows))
 	for i := range gradients {
@@ -325,7 +328,7 @@ func (up *slopeScorer) slopesAt(ctx context.Context, at evaluation) ([]search.Sl
 	})
 }
 
-// writeSlopes writes the slopes at places where the posterior and its gradients are these.
+// writeSlopes writes the slopes at places, given the posterior and its gradients.
 func (up *slopeScorer) writeSlopes(ctx context.Context, along []search.Slope, at evaluation, gradients []gp.Gradients) error {
 	input, err := up.input(ctx, at)
 	if err != nil {
@@ -355,8 +358,8 @@ func (up *slopeScorer) writeSlopes(ctx context.Context, along []search.Slope, at
 	return nil
 }
 
-// inputSlopes are the slopes of place n's score along the kernel inputs, by the chain rule: the
-// score by means and deviations, these by the inputs.
+// inputSlopes are the slopes of place n's score along the kernel inputs, by the chain rule: of the
+// score by means and deviations, and of these by the inputs.
 func (up *slopeScorer) inputSlopes(n int, u []float64, gradients []gp.Gradients, input *policy.Input, by policy.Slopes) []float64 {
 	v := up.decision.view
 	along := make([]float64, up.decision.cfg.Space.width())
@@ -385,8 +388,8 @@ func (up *slopeScorer) inputSlopes(n int, u []float64, gradients []gp.Gradients,
 	return along
 }
 
-// addTargetSlopes adds, along the kernel inputs, the slopes at place n of what moves so much with the
-// mean and with the deviation of source i's target number m.
+// addTargetSlopes adds, along the kernel inputs, the slopes at place n of a quantity with the given
+// derivatives by the mean and the deviation of source i's target number m.
 func (up *slopeScorer) addTargetSlopes(to []float64, n, i, m int, gradients []gp.Gradients, input *policy.Input, byMean, bySD float64) {
 	v := up.decision.view
 	k, estimate := v.sources[i].targets[m], input.Reward
@@ -401,8 +404,8 @@ func (up *slopeScorer) addTargetSlopes(to []float64, n, i, m int, gradients []gp
 	}
 }
 
-// unitSlopes turns slopes along the kernel inputs at a point into those along its unit coordinates,
-// 0 for a category.
+// unitSlopes converts slopes along the kernel inputs at a point into those along its unit
+// coordinates, 0 for a category.
 func (s Space) unitSlopes(u, inputs []float64) []float64 {
 	out := make([]float64, len(u))
 	at := 0
@@ -419,18 +422,18 @@ func (s Space) unitSlopes(u, inputs []float64) []float64 {
 	return out
 }
 
-// How closely scores with kinks are climbed, as shares of how large and how different scores are.
+// How scores with kinks are climbed.
 const (
-	nearTop    = 1e-4
-	onTop      = 1e-11
-	certifying = 2e-5 // step of the polls around what was found, in unit coordinates
-	hopLevels  = 4    // places of each coordinate, from 0 to 1, that are looked at from a top
+	nearTop    = 1e-4  // gain at which ascents pause, as a share of the size and range of scores
+	onTop      = 1e-11 // gain at which the highest ascents end, likewise
+	certifying = 2e-5  // step of the polls around the best, in unit coordinates
+	hopLevels  = 4     // values of each coordinate, from 0 to 1, to hop to from a top
 )
 
-// ascendKinks is ascend for scores with kinks, whose scale is that of the metrics: all starts go up
-// until hardly more is to be gained, so does what lies across the space from the highest and
-// promises most, and the highest of all go to the top. Polls around the best certify it. It returns
-// climbers in the order of their scores.
+// ascendKinks is ascend for scores with kinks, which are on the scale of the metrics. All starts
+// ascend until little more is to be gained, then do the most promising hops from the highest of
+// them, and the highest of all continue to the very top. Polls around the best certify it. It
+// returns climbers in the order of their scores.
 func (s climbing) ascendKinks(problem search.Problem, climbers []climber) ([]climber, error) {
 	e := s.effortFor(s.rows())
 	climbers = climbers[:min(e.ascents, len(climbers))]
@@ -460,7 +463,8 @@ func (s climbing) ascendKinks(problem search.Problem, climbers []climber) ([]cli
 	return s.certify(problem, ridges, risen)
 }
 
-// scoreRange is how large the highest score is, and by how much scores of allowed climbers differ.
+// scoreRange is the size of the highest score, and the largest difference to it among allowed
+// climbers.
 func scoreRange(climbers []climber) (highest, spread float64) {
 	highest = climbers[0].score.Value
 	for _, c := range climbers {
@@ -471,7 +475,8 @@ func scoreRange(climbers []climber) (highest, spread float64) {
 	return math.Abs(highest), spread
 }
 
-// climbFrom leads climbers up until steps bring less than least, beside those that have gone before.
+// climbFrom adds ascents from allowed climbers that end when steps gain less than least, and
+// follows all.
 func climbFrom(climbs *search.Climbs, climbers []climber, least float64) error {
 	for _, c := range climbers {
 		if c.score.Allowed {
@@ -481,14 +486,14 @@ func climbFrom(climbs *search.Climbs, climbers []climber, least float64) error {
 	return climbs.Follow()
 }
 
-// highestOf are the highest ascents, at most so many.
+// highestOf are the highest ascents, at most count.
 func highestOf(climbs *search.Climbs, count int) []climber {
 	order := climbs.Highest()
 	return lists.Map(order[:min(count, len(order))], func(i int) climber { return climber{climbs.Ascents[i].U, climbs.Ascents[i].Score} })
 }
 
 // certify polls closely around the best, at least once along the axes and once across them, where
-// slopes tell all. Where they do not, or where polls find something higher, it polishes.
+// slopes are reliable. Where they are not, or polls find something higher, it polishes.
 func (s climbing) certify(problem search.Problem, ridges *search.Climbs, risen []climber) ([]climber, error) {
 	e, d := s.effortFor(s.rows()), len(problem.Axes)
 	if !hasLevels(problem.Axes) && !slices.ContainsFunc(ridges.Ascents, atEdge) {
@@ -503,7 +508,7 @@ func (s climbing) certify(problem search.Problem, ridges *search.Climbs, risen [
 	return s.finish(problem, risen, e.fine, e.budget/2)
 }
 
-// rows is how many data the largest regression has.
+// rows is the number of rows of the largest regression.
 func (s climbing) rows() int {
 	most := 0
 	for i := range s.sources {
@@ -512,8 +517,8 @@ func (s climbing) rows() int {
 	return most
 }
 
-// atEdge tells whether an ascent ended where slopes may not tell all: at what is not allowed, or
-// where the score is cut, so that only its ties differ.
+// atEdge tells whether an ascent ended where slopes are not reliable: at the edge of what is
+// allowed, or where the score is cut, so that only its ties differ.
 func atEdge(a search.Ascent) bool {
 	return a.Refused || a.Score.Tie != 0 && a.Score.Tie != a.Score.Value
 }
@@ -554,8 +559,8 @@ func axisValues(axis search.Axis) []float64 {
 	return nil
 }
 
-// addKink adds a kink of the score of place n to its slope: where that bends upwards, the slope on
-// the side where the place is, since no maximum lies on it.
+// addKink adds a kink of place n's score to its slope. Where the kink bends upwards, only the slope
+// on the place's side is added, since no maximum lies on such a kink.
 func (up *slopeScorer) addKink(to *search.Slope, kink policy.Kink, n int, u []float64, gradients []gp.Gradients, input *policy.Input) {
 	s, height := up.decision, kink.Height[n]
 	if kink.Price == 0 || kink.Price < 0 && height <= 0 {
@@ -579,10 +584,10 @@ func (up *slopeScorer) addKink(to *search.Slope, kink policy.Kink, n int, u []fl
 	to.Kinks = append(to.Kinks, descent.Kink{Price: kink.Price, Height: height, Slopes: along})
 }
 
-// givenStep is half the distance of the points that slopes of given costs are taken from.
+// givenStep is half the distance of the points between which givenSlopes takes differences.
 const givenStep = 1e-6
 
-// givenSlopes are those of a given cost along the unit coordinates, by differences.
+// givenSlopes are the slopes of a given cost along the unit coordinates, by differences.
 func (up *slopeScorer) givenSlopes(j int, u []float64) []float64 {
 	s := up.decision
 	along := make([]float64, len(u))

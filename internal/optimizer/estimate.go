@@ -15,17 +15,17 @@ import (
 	"headroom/internal/optimizer/posterior"
 )
 
-// estimate is the posterior of every target at some places, in modelled units, margins included.
-// known gives the values of given constraints: known(j, i) is constraint j at place i in metric
-// units; nil leaves their means 0.
+// estimate is the posterior of every target at some places, in modelled units with margins.
+// known(j, i) is the value of given constraint j at place i in metric units; for a nil known the
+// means of given constraints are 0.
 func (v *view) estimate(ctx context.Context, at []Place, known func(j, i int) float64) ([]policy.Estimate, error) {
 	return v.gather(at, known, nil, func(i int, points posterior.Points) (posterior.Prediction, error) {
 		return v.sources[i].Predict(ctx, points, nil)
 	})
 }
 
-// gather makes estimates of what every source predicts at some places and, where there is a beside,
-// beside it.
+// gather makes estimates of the predictions of every source at some places, and sets the
+// covariances with the incumbent, unless that is nil.
 func (v *view) gather(at []Place, known func(j, i int) float64, incumbent *policy.Incumbent, predict func(i int, points posterior.Points) (posterior.Prediction, error)) ([]policy.Estimate, error) {
 	out, points := v.givenEstimates(at, known), v.pointsBySource(at)
 	return out, v.eachSource(func(i int) error {
@@ -37,11 +37,10 @@ func (v *view) gather(at []Place, known func(j, i int) float64, incumbent *polic
 	})
 }
 
-// manyRows is how many rows a factor has that takes longer to pass over than to wait for others to
-// do so beside it.
+// manyRows is the number of a factor's rows from which its work is worth spreading over the cores.
 const manyRows = 256
 
-// eachSource does something with every source, on all cores where they are large.
+// eachSource calls do with every source, on all cores where factors are large.
 func (v *view) eachSource(do func(i int) error) error {
 	if len(v.sources) < 2 || v.sources[0].arrived < manyRows {
 		for i := range v.sources {
@@ -54,7 +53,7 @@ func (v *view) eachSource(do func(i int) error) error {
 	return cores.Each(len(v.sources), do)
 }
 
-// onCores does something short for each of n indices, on all cores.
+// onCores calls do, which must be short, with each of n indices, on all cores.
 func onCores(n int, do func(i int)) {
 	_ = cores.Stretches(n, func(from, to int) error {
 		for i := from; i < to; i++ {
@@ -64,8 +63,8 @@ func onCores(n int, do func(i int)) {
 	})
 }
 
-// addPrediction turns what a source predicts into estimates of its targets, without deviations where it
-// predicts no variances, and into what is known of them beside a beside, nil for none.
+// addPrediction sets the estimates of a source's targets, without deviations where it predicts no
+// variances, and the covariances with the incumbent, unless that is nil.
 func (v *view) addPrediction(src *source, p posterior.Prediction, out []policy.Estimate, incumbent *policy.Incumbent) {
 	for n, k := range src.targets {
 		if v.transforms[k].priorOnly {
@@ -82,8 +81,8 @@ func (v *view) addPrediction(src *source, p posterior.Prediction, out []policy.E
 	}
 }
 
-// givenEstimates are the estimates of the targets that are not regressed: a given constraint's
-// value with certainty, otherwise 0.
+// givenEstimates are the estimates of the targets that are not regressed: the value of a given
+// constraint, with deviation 0, else zeros.
 func (v *view) givenEstimates(at []Place, known func(j, i int) float64) []policy.Estimate {
 	out := make([]policy.Estimate, len(v.targets))
 	for k, t := range v.targets {
@@ -105,8 +104,7 @@ func deviations(variances []float64, factor float64) []float64 {
 	return lists.Map(variances, func(v float64) float64 { return factor * math.Sqrt(max(v, 0)) })
 }
 
-// meansAt are the posterior means of every target at some places, in O(n) a place; the estimates
-// have no deviations.
+// meansAt is estimate without deviations, in O(n) a place.
 func (v *view) meansAt(ctx context.Context, at []Place, known func(j, i int) float64) ([]policy.Estimate, error) {
 	return v.gather(at, known, nil, func(i int, points posterior.Points) (p posterior.Prediction, err error) {
 		p.Means, err = v.sources[i].Means(ctx, points)
@@ -114,7 +112,7 @@ func (v *view) meansAt(ctx context.Context, at []Place, known func(j, i int) flo
 	})
 }
 
-// meansOf is meansAt at the places of some rounds, in ascending order, many of them read.
+// meansOf is meansAt at the places of some rounds, in ascending order, many of which were read.
 func (v *view) meansOf(ctx context.Context, rounds []int) ([]policy.Estimate, error) {
 	at := v.placesAt(rounds)
 	out, err := v.gather(at, v.costsOf(rounds), nil, func(i int, points posterior.Points) (p posterior.Prediction, err error) {
@@ -142,8 +140,8 @@ func (v *view) meansOf(ctx context.Context, rounds []int) ([]policy.Estimate, er
 	return out, nil
 }
 
-// copyEstimate has estimates at place i be those at the first place that is the same: what is summed in
-// another order differs by rounding, which must not choose between replicates.
+// copyEstimate sets the estimates at place i to those at place first, which is the same place: sums
+// in another order differ by rounding, which must not choose between replicates.
 func (v *view) copyEstimate(estimates []policy.Estimate, i, first int) {
 	for k := range v.targets {
 		if v.sourceOf[k] < 0 {
@@ -156,9 +154,8 @@ func (v *view) copyEstimate(estimates []policy.Estimate, i, first int) {
 	}
 }
 
-// predictPlayed is the posterior of every target at the place of round t when decision t was made. Where
-// that round's reading was the next to arrive, it stands in the factor's row already, to the same
-// bits.
+// predictPlayed is the posterior of every target at the place of round t when decision t was made.
+// Where round t's reading was the next to arrive, the factor's next row has it, to the same bits.
 func (v *view) predictPlayed(ctx context.Context, t int, known func(j, i int) float64) ([]policy.Estimate, error) {
 	return v.gather([]Place{v.placeOf(t)}, known, nil, func(i int, points posterior.Points) (posterior.Prediction, error) {
 		if p, there := v.sources[i].Played(t); there {
@@ -168,8 +165,7 @@ func (v *view) predictPlayed(ctx context.Context, t int, known func(j, i int) fl
 	})
 }
 
-// newInput is what every algorithm sees of some places: the estimates there, and those beside a
-// beside or nil.
+// newInput is the part of an algorithm's input that every algorithm has; incumbent may be nil.
 func (v *view) newInput(draw Draw, estimates []policy.Estimate, incumbent *policy.Incumbent) *policy.Input {
 	input := &policy.Input{Round: v.round, Horizon: v.cfg.Horizon, Beta: v.beta, Lambda: v.lambda, Multipliers: v.multipliers, Draw: draw,
 		Reward: estimates[0], Costs: estimates[1:], Incumbent: incumbent}
@@ -195,7 +191,7 @@ func (v *view) past() []policy.Past {
 	return list
 }
 
-// outcome is round n's reward and costs in modelled units, as the view's decision sees them.
+// outcome returns round n's reward and costs in modelled units, ok if the view's decision sees all.
 func (v *view) outcome(n int) (reward float64, costs []float64, ok bool) {
 	r := &v.history.Rounds[n-1]
 	for k, target := range v.targets {
@@ -218,7 +214,8 @@ func (v *view) outcome(n int) (reward float64, costs []float64, ok bool) {
 	return reward, costs, true
 }
 
-// pointsBySource are places as each source sees them, those that see the same being given the same.
+// pointsBySource are the places as each source's kernel takes them. Kernels with the same inputs
+// share them.
 func (v *view) pointsBySource(at []Place) []posterior.Points {
 	points, all := map[bool]posterior.Points{}, make([]posterior.Points, len(v.sources))
 	for i := range v.sources {
@@ -232,7 +229,7 @@ func (v *view) pointsBySource(at []Place) []posterior.Points {
 	return all
 }
 
-// points are places as a regression with that kernel sees them.
+// points are places as the posterior of a regression with that kernel takes them.
 func (v *view) points(k Kernel, at []Place) posterior.Points {
 	var p posterior.Points
 	if v.arms != nil && !slices.ContainsFunc(at, func(place Place) bool { return place.Arm < 0 }) {
@@ -250,8 +247,8 @@ func (v *view) points(k Kernel, at []Place) posterior.Points {
 	return p
 }
 
-// listOf is the list that the places are, all of it and in its order: the candidates, the shortlist
-// or nil.
+// listOf returns the candidates or the shortlist if the places are that list, all of it and in its
+// order, else nil.
 func (v *view) listOf(at []Place) *placeList {
 	switch short := v.shortlist; {
 	case v.isEveryArm(at):
@@ -262,7 +259,7 @@ func (v *view) listOf(at []Place) *placeList {
 	return nil
 }
 
-// noiseAt is λ of one more reading of target k at a place, 0 where it is given.
+// noiseAt is λ of one more reading of target k at a place, 0 for a given one.
 func (v *view) noiseAt(k int, at Place) float64 {
 	metric := v.targets[k].metric
 	if metric < 0 {
@@ -272,14 +269,14 @@ func (v *view) noiseAt(k int, at Place) float64 {
 	return m.noise.atPlace(at, m.lambda)
 }
 
-// keepChance is the chance that learned cost j is kept at place i, against the true limit, of which the
-// estimates are.
+// keepChance is the chance that learned cost j is within its limit at place i, without the margin.
 func (v *view) keepChance(estimates []policy.Estimate, j, i int) float64 {
 	g := estimates[1+j]
 	return chanceBelow(g.Mean[i]-v.regime.transforms[1+j].margin, g.SD[i], v.regime.models[v.cfg.Costs[j].Metric].freedom)
 }
 
-// breakChance is the chance that it is broken, to full precision where that is small; 0 of a given one.
+// breakChance is the chance that cost j is beyond its limit, without the margin, to full precision
+// where it is small; 0 for a given cost.
 func (v *view) breakChance(estimates []policy.Estimate, j, i int) float64 {
 	c, g := v.cfg.Costs[j], estimates[1+j]
 	if c.Knowledge == Given {
@@ -288,12 +285,12 @@ func (v *view) breakChance(estimates []policy.Estimate, j, i int) float64 {
 	return chanceAbove(g.Mean[i]-v.regime.transforms[1+j].margin, g.SD[i], v.regime.models[c.Metric].freedom)
 }
 
-// keepAllChance is the chance that all of some learned costs are kept at place i.
+// keepAllChance is the chance that all of some learned costs are within their limits at place i.
 func (v *view) keepAllChance(costs []int, estimates []policy.Estimate, i int) float64 {
 	return v.cfg.chanceAll(costs, func(j int) float64 { return v.keepChance(estimates, j, i) }, func(j int) float64 { return v.breakChance(estimates, j, i) })
 }
 
-// chances are the feasibility probabilities at places with these estimates.
+// chances are the feasibility probabilities at places with these estimates; known as in Believe.
 func (v *view) chances(estimates []policy.Estimate, places int, known [][]float64) []float64 {
 	out, learned := make([]float64, places), v.cfg.learned()
 	onCores(places, func(i int) {
@@ -307,15 +304,14 @@ func (v *view) chances(estimates []policy.Estimate, places int, known [][]float6
 	return out
 }
 
-// ahead predicts a reading of target k, of noise λ, from what was expected of the function there: the
-// mean and the standard deviation of its response.
+// ahead predicts a reading of target k with noise λ, given the function's estimate there: the mean
+// and the standard deviation of its response.
 func (v *view) ahead(k int, lambda float64, latent policy.Estimate) (mean, sd float64) {
 	return latent.Mean[0] - v.transforms[k].shift, math.Sqrt(latent.SD[0]*latent.SD[0] + lambda)
 }
 
-// residual is how many standard deviations round t's reading of target k's metric came out above what
-// was expected of the function there; 0 without a reading. What speaks against a reading in doubt counts
-// as its noise.
+// residual is (reading − mean)/sd of round t's reading of target k's metric, given the function's
+// estimate there; 0 without a reading. The sd includes the extra noise of a reading in doubt.
 func (v *view) residual(t, k int, latent policy.Estimate) float64 {
 	metric := v.targets[k].metric
 	r := v.history.Rounds[t-1].Readings[metric]
@@ -327,13 +323,14 @@ func (v *view) residual(t, k int, latent policy.Estimate) float64 {
 	return transform.sign * (transform.response(r.Value) - mean) / sd
 }
 
-// inflatedBy is how many times as large inflation c has made the variance that round t's reading of
-// target k's metric was predicted with,
+// inflatedBy is the factor by which inflation c has enlarged the variance of the prediction of
+// round t's reading of target k's metric,
 //
 //	(s² + λ) / (s²/a + λ/b),
 //
-// s² being that of the function, a and b c where it multiplies the kernel's variance and λ, else 1: were
-// noise that was told taken for inflated too, c would be a part of the next c, and go on shrinking.
+// where s² is the variance of the function, and a and b are c if c multiplies the kernel's variance
+// and λ, else 1. Dividing noise that was told by c, too, would let each fit's c depend on the last
+// one's and shrink.
 func (v *view) inflatedBy(t, k int, latent policy.Estimate) float64 {
 	metric := v.targets[k].metric
 	m, r := v.model(metric), v.history.Rounds[t-1].Readings[metric]
@@ -348,7 +345,7 @@ func (v *view) inflatedBy(t, k int, latent policy.Estimate) float64 {
 	return m.inflation * ((variance + lambda) / (bareVariance + bareLambda))
 }
 
-// betaOf is target k's confidence width, NaN where the algorithm has none.
+// betaOf is the confidence width of target k, NaN where the algorithm has none.
 func betaOf(v *view, k int) float64 {
 	if k < len(v.beta) {
 		return v.beta[k]
@@ -356,8 +353,8 @@ func betaOf(v *view, k int) float64 {
 	return math.NaN()
 }
 
-// informationGain is γ of what the algorithm regresses for target k, or of the arrived readings where it
-// regresses nothing.
+// informationGain is γ of the regression of target k that the algorithm acts on, or of the arrived
+// readings where there is none.
 func informationGain(acted, shown *view, k int) float64 {
 	if acted.sourceOf[k] >= 0 {
 		return acted.gain[k]
@@ -370,8 +367,8 @@ func student(freedom float64) distuv.StudentsT {
 	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: freedom}
 }
 
-// halfWidth is the half width, in standard deviations, of the central interval that holds this share of
-// a Student-t distribution with so many degrees of freedom, 0 standing for a normal one.
+// halfWidth is the half width, in standard deviations, of the central interval with probability
+// share of a Student-t distribution; a freedom of 0 stands for a normal one.
 func halfWidth(share, freedom float64) float64 {
 	if freedom == 0 {
 		return math.Sqrt2 * math.Erfinv(share)
@@ -379,8 +376,8 @@ func halfWidth(share, freedom float64) float64 {
 	return student(freedom).Quantile((1 + share) / 2)
 }
 
-// normalDeviate is the normal deviate as far out as t lies in a Student-t distribution, t itself for a
-// freedom of 0.
+// normalDeviate is the normal deviate with the tail probability that t has in a Student-t
+// distribution; t itself for a freedom of 0.
 func normalDeviate(t, freedom float64) float64 {
 	if freedom == 0 {
 		return t
@@ -389,11 +386,11 @@ func normalDeviate(t, freedom float64) float64 {
 	return math.Copysign(distuv.UnitNormal.Quantile(beyond), t)
 }
 
-// minTail is a probability beyond which nobody tells deviates apart.
+// minTail is the least tail probability that is told from smaller ones.
 const minTail = 1e-300
 
-// chanceBelow is P(X ≤ 0) for X = mean + sd·T, T being Student-t with so many degrees of freedom, normal
-// for 0.
+// chanceBelow is P(X ≤ 0) for X = mean + sd·T, T being Student-t with so many degrees of freedom,
+// normal for 0.
 func chanceBelow(mean, sd, freedom float64) float64 {
 	switch {
 	case sd == 0 && mean <= 0:

@@ -14,20 +14,19 @@ import (
 	"headroom/internal/optimizer/posterior"
 )
 
-// incumbent is the played point x* that a decision compares the others with: the one that would be
+// incumbent is the played point x* that a decision compares others with: the one that would be
 // recommended.
 type incumbent struct {
 	place       Place
 	round       int                    // the first that played it
 	references  []*posterior.Reference // per source
-	mean        []float64              // per target, shifts included
+	mean        []float64              // per target, in modelled units with margins
 	sd          []float64
 	least       float64 // the least mean reward of a point played
-	repeatValue float64 // see policy.Rival
+	repeatValue float64 // see policy.Incumbent
 }
 
-// withIncumbent is the view with what its decision compares places with, which is not found before one
-// is to be made.
+// withIncumbent returns the view with its incumbent, which is found when a decision first needs it.
 func (v *view) withIncumbent(ctx context.Context) (*view, error) {
 	return v.resolved.Get(ctx, func(ctx context.Context) (*view, error) {
 		whole := *v
@@ -38,10 +37,9 @@ func (v *view) withIncumbent(ctx context.Context) (*view, error) {
 	})
 }
 
-// findIncumbent takes the included round whose point would be recommended, of those whose reward
-// the decision sees. Those that wait count too, with what is expected of them: else the place that
-// promises most would be asked for again and again in a batch, since its mean stays above that of
-// all that was read.
+// findIncumbent chooses the incumbent among the included rounds whose reward the decision sees, and
+// the pending ones, by their expected values. Without the pending ones the most promising place
+// would be chosen again and again in a batch, since its mean stays above all that was read.
 func (v *view) findIncumbent(ctx context.Context) error {
 	places, rounds := v.eligible()
 	if len(places) == 0 {
@@ -69,7 +67,7 @@ func (v *view) findIncumbent(ctx context.Context) error {
 			return err
 		}
 		places, rounds, estimates = append(places, waiting...), append(rounds, under...), concatMeans(estimates, expected)
-		for i, p := range waiting { // what was read and waits again is one place, and counts as read
+		for i, p := range waiting { // a place that was read and is pending again counts as read
 			if first := slices.IndexFunc(places[:read], func(r Place) bool { return samePlace(p, r) }); first >= 0 {
 				v.copyEstimate(estimates, read+i, first)
 			}
@@ -82,13 +80,13 @@ func (v *view) findIncumbent(ctx context.Context) error {
 		return nil
 	}
 	v.incumbent = &incumbent{place: places[best], round: rounds[best], least: slices.Min(estimates[0].Mean)}
-	if err := v.describeIncumbent(there); err != nil || best >= read { // what waits is not asked for again
+	if err := v.describeIncumbent(there); err != nil || best >= read { // a pending place is not repeated
 		return err
 	}
 	return v.findRepeatValue(ctx, places, rounds, estimates)
 }
 
-// describeIncumbent adds the posterior at x*, which these are, and what covariances with it need.
+// describeIncumbent sets the posterior at x*, which estimates are, and its references.
 func (v *view) describeIncumbent(estimates []policy.Estimate) error {
 	c, at := v.incumbent, []Place{v.incumbent.place}
 	for _, e := range estimates {
@@ -101,11 +99,11 @@ func (v *view) describeIncumbent(estimates []policy.Estimate) error {
 	})
 }
 
-// mostOthers is how many of the other points played, the most promising ones, are compared with x*
-// for what reading it again is worth.
+// mostOthers is how many other points played, the most promising ones, enter the value of repeating
+// x*.
 const mostOthers = 16
 
-// findRepeatValue works out what reading x* again is worth.
+// findRepeatValue computes what another reading at x* is worth.
 func (v *view) findRepeatValue(ctx context.Context, places []Place, rounds []int, estimates []policy.Estimate) error {
 	order := lists.Where(len(places), func(i int) bool { return !samePlace(places[i], v.incumbent.place) })
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(estimates[0].Mean[b], estimates[0].Mean[a]) })
@@ -119,8 +117,8 @@ func (v *view) findRepeatValue(ctx context.Context, places []Place, rounds []int
 	return nil
 }
 
-// chooseIncumbent is which of the places the policy compares the others with, -1 for none, with the posterior
-// there.
+// chooseIncumbent returns which of the places the policy takes for the incumbent, −1 for none, with
+// the estimates there.
 func (v *view) chooseIncumbent(ctx context.Context, places []Place, rounds []int, means []policy.Estimate) (best int, there []policy.Estimate, err error) {
 	looked := map[int][]policy.Estimate{}
 	best, err = v.traits.Incumbent(v.newInput(Draw{}, means, nil), func(some []int) (*policy.Input, error) {
@@ -141,7 +139,7 @@ func (v *view) chooseIncumbent(ctx context.Context, places []Place, rounds []int
 	return best, looked[best], err
 }
 
-// pendingPlaces are the places whose reward is waited for and that may still be chosen, with their
+// pendingPlaces are the places whose reward is pending and that may still be chosen, with their
 // rounds.
 func (v *view) pendingPlaces() (places []Place, rounds []int) {
 	rounds = slices.DeleteFunc(slices.Clone(v.sources[v.sourceOf[0]].pending), func(n int) bool { return v.history.Rounds[n-1].Gone })
@@ -157,8 +155,8 @@ func concatMeans(some, others []policy.Estimate) []policy.Estimate {
 	return all
 }
 
-// eligible are the points of the included rounds whose reward decision t sees and that may still
-// be chosen.
+// eligible are the places of the included rounds whose reward the decision sees and that may still
+// be chosen, with these rounds.
 func (v *view) eligible() (places []Place, rounds []int) {
 	for n := v.traits.Earliest(v.round); n < v.round; n++ {
 		r := &v.history.Rounds[n-1]
@@ -175,8 +173,8 @@ type knownMeans struct {
 	estimates []policy.Estimate
 }
 
-// findPriorMeans are the means that the prior state's next decision compared places by, if it has
-// been made and nothing was read since; else none.
+// findPriorMeans returns the eligibleMeans of the prior state's next decision, if these were
+// computed and still hold, since nothing was read; else none.
 func (v *view) findPriorMeans() (none knownMeans) {
 	if v.prior == nil || len(v.agreed.touched) > 0 {
 		return none
@@ -198,15 +196,14 @@ func (v *view) findPriorMeans() (none knownMeans) {
 	return before.eligibleMeans
 }
 
-// sameReadings tells whether a source goes on from another, of the state before, with the same
-// readings.
+// sameReadings tells whether a source continues one of the prior state with the same readings.
 func sameReadings(before, now *source) bool {
 	is, isRows := now.Posterior.(*posterior.Rows)
 	was, wasRows := before.Posterior.(*posterior.Rows)
 	return isRows && wasRows && is.Of != nil && now.group.continues == before.group && now.group.reused == now.arrived && slices.Equal(now.targets, before.targets) && is.Same(was)
 }
 
-// reference is x* as source i sees it, nil while there is none.
+// reference is x* as source i takes it, nil while there is none.
 func (v *view) reference(i int) *posterior.Reference {
 	if v.incumbent == nil {
 		return nil
@@ -214,8 +211,8 @@ func (v *view) reference(i int) *posterior.Reference {
 	return v.incumbent.references[i]
 }
 
-// newIncumbentInput is what an algorithm sees of x* beside some places; the covariances, per target, are to be
-// filled in.
+// newIncumbentInput is what an algorithm sees of x* beside some places, nil while there is no x*.
+// The covariances are not set yet.
 func (v *view) newIncumbentInput(at []Place) *policy.Incumbent {
 	c := v.incumbent
 	if c == nil {
@@ -226,7 +223,7 @@ func (v *view) newIncumbentInput(at []Place) *policy.Incumbent {
 		Noise:  lists.Of(len(v.targets), func(k int) []float64 { return lists.Map(at, func(p Place) float64 { return v.noiseAt(k, p) }) })}
 }
 
-// estimateBeside is estimate, with the places beside the incumbent; the beside is nil where there is none.
+// estimateBeside is estimate together with the incumbent's input, nil while there is none.
 func (v *view) estimateBeside(ctx context.Context, at []Place, known func(j, i int) float64) ([]policy.Estimate, *policy.Incumbent, error) {
 	incumbent := v.newIncumbentInput(at)
 	estimates, err := v.gather(at, known, incumbent, func(i int, points posterior.Points) (posterior.Prediction, error) {
@@ -235,24 +232,23 @@ func (v *view) estimateBeside(ctx context.Context, at []Place, known func(j, i i
 	return estimates, incumbent, err
 }
 
-// Undecided is a point of which it is not known enough that it is within every limit: what is
-// recommended, where its feasibility probability is below 0.9, else one that looks better.
+// Undecided is a point that may be within every limit, but not surely enough: the recommended one
+// if its feasibility probability is below 0.9, else one that looks better than it.
 type Undecided struct {
 	Round  int // 0: there is none
 	Chance float64
-	// Readings is how many more of each metric there would tell, should they leave the means as
-	// they are: the least number with which the feasibility probability reaches 0.9; 0 where
-	// mostReadings would not do.
+	// Readings is the least number of further readings of each metric with which the feasibility
+	// probability would reach 0.9 if they left the means unchanged; 0 for more than mostReadings.
 	Readings int
 }
 
-// mostReadings is how many further readings are thought of.
+// mostReadings is the largest number of further readings considered.
 const mostReadings = 1000
 
-// Undecided returns the recommended round if its point is not known enough to be within every
-// limit, and otherwise that of the told, included point of the largest expected reward, more than
-// the recommended one's, among those where the mean of every cost is within its limit, if that is
-// not known enough.
+// Undecided returns the recommended round if its feasibility probability is below safeEnough.
+// Otherwise it returns, if there is one, the told and included round of the largest expected
+// reward, above the recommended one's, whose mean costs are all within their limits and whose
+// probability is below it.
 func (s *shown) Undecided(ctx context.Context) (Undecided, error) {
 	recommended, err := s.Recommendation(ctx)
 	if err != nil || !s.modelStands() {
@@ -294,8 +290,8 @@ func (s *shown) readingsToTell(estimates []policy.Estimate, round int) int {
 }
 
 // chanceAfter is the feasibility probability at the point of a round after n more readings of every
-// metric there that leave the means as they are: each cost's variance σ² becomes 1/(1/σ² + n/λ).
-// With sure, the means count as the truth.
+// metric there that leave the means unchanged: each cost's variance σ² becomes 1/(1/σ² + n/λ). With
+// sure, the means count as the truth.
 func (s *shown) chanceAfter(estimates []policy.Estimate, round, n int, sure bool) float64 {
 	for j, c := range s.cfg.Costs {
 		if c.Knowledge == Given && c.given(s.history.Rounds[round-1].currentCosts()[j])-c.Margin > 0 {
@@ -318,28 +314,27 @@ func (s *shown) chanceAfter(estimates []policy.Estimate, round, n int, sure bool
 	return s.cfg.chanceAll(s.cfg.learned(), by(chanceBelow), by(chanceAbove))
 }
 
-// While more than manyWaiting trials wait for their results, the search of a continuous space looks
-// at a shortlist only and polishes nothing: one of so many trials needs no fifth digit, and what is
-// known of the listed places is carried from one decision to the next, at O(n) a place instead of
-// O(n²).
+// While more than manyPending trials are pending, the search of a continuous space scores a shortlist
+// and polishes nothing. One of so many trials needs no fifth digit, and the posterior at the listed
+// places is carried from one decision to the next, at O(n) a place instead of O(n²).
 const (
 	manyPending       = 8
 	shortlistSpread   = 500 // space-filling points
 	shortlistNear     = 24  // points around the incumbent, at each scale
-	shortlistReadings = 64  // readings from one list of space-filling points to the next
+	shortlistReadings = 64  // readings after which the space-filling points are renewed
 )
 
-// shortlist are the incumbent, points around it and space-filling points, which change as readings
-// come in, so that in time every place is looked at. It depends on the readings and not on what
-// waits: decisions made from the same readings share it.
+// shortlist is the incumbent, points around it and space-filling points, which are renewed now and
+// then, so that in time every place is scored. It depends on the readings and not on pending
+// trials: decisions made from the same readings share it.
 type shortlist struct {
 	*placeList
 	incumbent *Place
 	turn      int
 }
 
-// makeShortlist returns the shortlist of the next decision, nil where the search needs none: that of the
-// prior state, if it is the same.
+// makeShortlist returns the shortlist of the next decision, prior if it is the same, or nil where
+// the search needs none.
 func (v *view) makeShortlist(ctx context.Context, prior *shortlist) (*shortlist, error) {
 	if v.arms != nil || v.traits.NeedsSet || v.sourceOf[0] < 0 {
 		return nil, nil
@@ -377,19 +372,19 @@ func (l *shortlist) same(o *shortlist) bool {
 	return l.incumbent == nil || slices.Equal(l.incumbent.U, o.incumbent.U)
 }
 
-// Points around the incumbent lie at a few distances, from a fifth of the range down. A narrow peak
-// beside the best point known is missed by points spread over the space.
+// Points around the incumbent lie at nearScales distances, the first of farthest and each the last one
+// times scaleFactor: points spread over the space miss a narrow peak near the best known point.
 const (
 	farthest    = 0.2
 	nearScales  = 5
 	scaleFactor = 0.2
 )
 
-// nearStream keeps these draws apart from others of the same seed.
+// nearStream separates these random numbers from others of the same seed.
 const nearStream = 0x6e656172
 
-// nearIncumbent scatters points around the incumbent, if there is one, as many at each of several
-// scales. Half of the coordinates stay as they are.
+// nearIncumbent scatters each points at every scale around the incumbent, if there is one. Half of
+// the coordinates stay as they are.
 func (s *view) nearIncumbent(each int, seed uint64) [][]float64 {
 	if s.searchCentre == nil {
 		return nil

@@ -31,16 +31,16 @@ func (s *shown) Models() []Model {
 }
 
 // Posterior returns one Belief per metric, from the data that arrived (in the algorithm's window,
-// if it has one). A metric that serves several raw constraints is regressed towards the threshold
-// of the first.
+// if it has one). With raw outputs, a metric of several constraints is regressed towards the first
+// threshold.
 func (s *shown) Posterior(ctx context.Context, at []Place) ([]Belief, error) {
 	beliefs, _, err := s.Believe(ctx, at, nil)
 	return beliefs, err
 }
 
-// Believe returns Posterior and the feasibility probabilities P(g_j(x) ≤ 0 for all j) (latent
-// function, true thresholds) from one regression; known, when not nil, holds for each place one
-// value per constraint in metric units for the Given ones, which otherwise are left out.
+// Believe returns Posterior together with the feasibility probabilities P(g_j(x) ≤ 0 for all j) of
+// the latent functions, without margins. known holds, for each place, one value per constraint in
+// metric units, of which those of Given ones are used; a nil known leaves these constraints out.
 func (s *shown) Believe(ctx context.Context, at []Place, known [][]float64) ([]Belief, []float64, error) {
 	estimates, err := s.estimate(ctx, at, nil)
 	if err != nil {
@@ -63,8 +63,9 @@ func (s *shown) Believe(ctx context.Context, at []Place, known [][]float64) ([]B
 	return beliefs, s.chances(estimates, len(at), known), nil
 }
 
-// Normal95 is the half width, in standard deviations, of the 95 % interval shown where fits name no
-// degrees of freedom, and of what is expected of a reading: 1.959964 as it is usually given.
+// Normal95 is the half width, in standard deviations, of the 95 % interval shown where a fit set no
+// degrees of freedom, and of the interval expected of a reading: 1.959964, as it is usually
+// rounded.
 const Normal95 = 1.96
 
 func beliefOf(t transform, mean, sd []float64, width, width95 float64) Belief {
@@ -81,7 +82,7 @@ func beliefOf(t transform, mean, sd []float64, width, width95 float64) Belief {
 }
 
 // readingSDs are the standard deviations, in metric units, of readings of target k's metric at
-// places where the function has these estimates.
+// places where the function has this estimate.
 func (s *shown) readingSDs(k int, at []Place, estimate policy.Estimate) []float64 {
 	t, out := s.regime.transforms[k], make([]float64, len(at))
 	for i, place := range at {
@@ -91,8 +92,8 @@ func (s *shown) readingSDs(k int, at []Place, estimate policy.Estimate) []float6
 	return out
 }
 
-// noiseAgain is λ of one more reading of a metric at a place, by what was told with those made there,
-// on average, where anything was.
+// noiseAgain is λ of one more reading of a metric at a place: the average of what was told with
+// readings there, if anything was.
 func (s *shown) noiseAgain(metric int, at Place) float64 {
 	m, sum, told := s.model(metric), 0.0, 0.0
 	for i, r := range s.history.Rounds {
@@ -106,23 +107,22 @@ func (s *shown) noiseAgain(metric int, at Place) float64 {
 	return sum / told
 }
 
-// safeEnough is the feasibility probability from which a point counts as known to be within its
-// limits.
+// safeEnough is the feasibility probability from which a point counts as within its limits.
 const safeEnough = 0.9
 
-// likelier is the feasibility probability that a recommendation needs: a point more likely to break
-// a limit than to keep them all is no answer.
+// likelier is the feasibility probability that a recommendation needs: it must be more likely to
+// keep all limits than to break one.
 const likelier = 0.5
 
-// Recommendation returns the round of the told, included point on offer that is worth most, or 0 if
-// there is none,
+// Recommendation returns the round of the told, included and available point of the largest worth,
+// or 0 if there is none:
 //
 //	argmax { P(x)·(μ_f(x) − m) : P(x) ≥ ½ },   P(x) = P(g_j(x) ≤ 0 for all j),
 //
-// and, while nothing says that a second reading would differ from the first, none that was read
-// beyond a limit, a broken limit counting as m, the least expected reward of such a point: what the
-// next decision compares other places with, in units of expectedReward. There is none before there
-// is a scale and a reading of every metric.
+// in units of expectedReward, where m, the least expected reward of such a point, is what a broken
+// limit counts as. While readings do not vary, points read beyond a limit are excluded. This is the
+// point that the next decision compares other places with. There is none before every metric has a
+// scale and a reading.
 func (s *shown) Recommendation(ctx context.Context) (int, error) {
 	if !s.modelStands() {
 		return 0, nil
@@ -135,8 +135,8 @@ func (s *shown) Recommendation(ctx context.Context) (int, error) {
 	return s.recommended, nil
 }
 
-// recommend is Recommendation, with the estimates at the points of all rounds, and the expected
-// rewards at those of all rounds whose reward was told.
+// recommend computes Recommendation from the estimates at the points of all rounds, and the
+// expected rewards of the rounds whose reward was told.
 func (s *shown) recommend(estimates []policy.Estimate) (round int, rewards []float64) {
 	var known [][]float64
 	if slices.ContainsFunc(s.cfg.Costs, func(c Cost) bool { return c.Knowledge == Given }) {
@@ -172,22 +172,21 @@ func (s *shown) onOffer() []int {
 	return slices.DeleteFunc(slices.Clone(s.told(s.cfg.Objective.Metric)), func(n int) bool { return s.history.Rounds[n-1].Gone })
 }
 
-// Foresees tells whether the next decision can say anything of the metric: it sees a reading, and
-// readings gave the metric the scale that it is regressed in. Before that all that is believed is
-// the prior, as wide as one unit of whatever the metric is measured in.
+// Foresees tells whether the metric can be predicted: it has a reading, and the scale that it is
+// regressed in. Before that the posterior is the prior, with a variance in units of which nothing
+// is known.
 func (s *shown) Foresees(metric int) bool {
 	return s.scaled(s.regime.models[metric]) && len(s.told(metric)) > 0
 }
 
-// modelStands tells whether something can be said of every metric that decides: each has a scale,
-// and a reading that counts.
+// modelStands tells whether every metric has a scale and a reading.
 func (s *shown) modelStands() bool {
 	return !s.cfg.someMetric(func(metric int) bool { return !s.Foresees(metric) })
 }
 
-// expectedReward is the posterior mean of a reward with this estimate, to be made large: in metric
-// units, or, where the objective's readings are compared by their ratios, by its logarithm, in which
-// twice as little is worth the same wherever it is.
+// expectedReward is the posterior mean of a reward with this estimate: in modelled units where
+// these are linear in the metric or in its logarithm (a ratio is then worth the same at any size),
+// else in metric units.
 func (s *shown) expectedReward(mean, sd float64) float64 {
 	t := s.regime.transforms[0]
 	if t.warp == warp.Identity || t.warp.Logarithmic() {
@@ -197,7 +196,7 @@ func (s *shown) expectedReward(mean, sd float64) float64 {
 	return t.sign * value
 }
 
-// shown is what is told of the posterior: from arrived data in the window, nothing else.
+// shown is the posterior that is shown: from the arrived data in the window, nothing else.
 type shown struct {
 	*view
 	lookedBack checkpoint.Once[[]policy.Estimate] // see inSample
@@ -207,7 +206,7 @@ type shown struct {
 	rewards      []float64
 }
 
-// margin is what target k lies above its value at the true limit.
+// margin is by how much the value of target k exceeds its value without the margin.
 func (s *shown) margin(k int) float64 {
 	if s.targets[k].metric < 0 {
 		return s.cfg.Costs[s.targets[k].cost].Margin
@@ -215,7 +214,7 @@ func (s *shown) margin(k int) float64 {
 	return s.regime.transforms[k].margin
 }
 
-// inSample returns the posteriors shown, at the points of all rounds, per target.
+// inSample returns the estimates of every target at the points of all rounds.
 func (s *shown) inSample(ctx context.Context) ([]policy.Estimate, error) {
 	return s.lookedBack.Get(ctx, s.lookBack)
 }
@@ -235,7 +234,7 @@ func (s *shown) lookBack(ctx context.Context) ([]policy.Estimate, error) {
 	return out, nil
 }
 
-// inSampleOf is estimate at the points of these rounds, to the same bits, by what is known of all.
+// inSampleOf is estimate at the points of these rounds, to the same bits, taken from inSample.
 func (s *shown) inSampleOf(ctx context.Context, rounds []int, known func(j, i int) float64) ([]policy.Estimate, error) {
 	all, err := s.inSample(ctx)
 	if err != nil {
@@ -253,8 +252,8 @@ func (s *shown) inSampleOf(ctx context.Context, rounds []int, known func(j, i in
 	return out, nil
 }
 
-// expectedExcess returns E[g_j⁺(x_s)] of round s = i+1 under the posterior shown, whose estimates
-// at all rounds are given, in metric units, as [i][j].
+// expectedExcess returns E[g_j⁺(x_s)] of round s = i+1 in metric units, as [i][j], given the
+// estimates at all rounds.
 func (s *shown) expectedExcess(estimates []policy.Estimate) [][]float64 {
 	out := make([][]float64, len(s.history.Rounds))
 	onCores(len(out), func(i int) {

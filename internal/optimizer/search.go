@@ -13,8 +13,7 @@ import (
 	"headroom/internal/optimizer/search"
 )
 
-// climb screens the space, leads the best points found up hill, and polishes the best of those to
-// the end.
+// climb screens the space, moves the best places found uphill, and polishes the best of those.
 func (s climbing) climb(ctx context.Context, at []Place) (maximum, error) {
 	if len(at) == 0 {
 		return maximum{}, ErrNoneAllowed
@@ -61,8 +60,8 @@ func (s climbing) climb(ctx context.Context, at []Place) (maximum, error) {
 	return found, nil
 }
 
-// followRisk leads a top that takes more than half of the risk there is along the edge of what it
-// allows.
+// followRisk polishes a top that uses more than half of the risk the decision may take, along the
+// edge of the places within that risk.
 func (s climbing) followRisk(ctx context.Context, problem search.Problem, top *climber) error {
 	if len(s.allowances) == 0 || !top.score.Allowed {
 		return nil
@@ -83,7 +82,7 @@ func (s climbing) followRisk(ctx context.Context, problem search.Problem, top *c
 	return err
 }
 
-// highest is the search for the highest score of the space.
+// highest is the problem of finding the highest score on the space.
 func (s Space) highest(ctx context.Context, score func(at []Place) ([]search.Score, error)) search.Problem {
 	return search.Problem{Axes: s.axes(), Settle: s.Settle, Score: func(points [][]float64) ([]search.Score, error) {
 		if err := checkpoint.Reach(ctx); err != nil {
@@ -105,10 +104,10 @@ func (s climbing) poll(problem search.Problem, climbers []climber) ([]climber, e
 	return s.finish(problem, climbers, e.fine, e.budget)
 }
 
-// startingPlaces are like screeningPlaces, but spread over a box that reaches beyond the space, and
-// drawn back to its sides: a maximum often lies on a side or in a corner, where points from within
-// hardly come. Of many points tried only the incumbent is among them: what lies around the others
-// is known.
+// startingPlaces are the spread points, points around the incumbent, and the points played; of many
+// points played only the incumbent, since what lies around the others is known. The spread reaches
+// beyond the space and is drawn back to its sides: a maximum often lies on a side or in a corner,
+// where points from within hardly come.
 func (s *decision) startingPlaces() []Place {
 	near := s.nearIncumbent(s.effort().near, s.draw(s.Round()).Seed)
 	if near == nil || len(s.history.Rounds) <= fewRounds {
@@ -117,9 +116,8 @@ func (s *decision) startingPlaces() []Place {
 	return s.withSpreadPoints(append(near, s.searchCentre.U))
 }
 
-// finitePlaces are the places that an algorithm which looks at all of them together chooses among
-// on a continuous space: those it proposes, else the screening points and the safe seeds. No place
-// is listed twice.
+// finitePlaces are the places that an algorithm which needs a finite set chooses among on a
+// continuous space: those it proposes, else the safe seeds and the screening points, each once.
 func (s *decision) finitePlaces(ctx context.Context, draw Draw) []Place {
 	if s.traits.Propose != nil {
 		none := s.inputFrom(ctx, nil, nil, draw, make([]policy.Estimate, len(s.targets)))
@@ -131,26 +129,26 @@ func (s *decision) finitePlaces(ctx context.Context, draw Draw) []Place {
 }
 
 const (
-	// pruneFrom is the number of rounds from which screening prunes; below it every point is solved
-	// for.
+	// pruneFrom is the number of rounds from which screening prunes; with fewer, every place is
+	// scored exactly.
 	pruneFrom = 200
-	// promising is how many places are looked at closely first where a bound says how large scores
-	// may be; probed are those whose scores others have to reach.
+	// promising is how many places of the largest bounds are scored first, probed how many of them
+	// give the score that others have to reach.
 	promising, probed = 256, 4 * starts
 )
 
-// screening is what is known of places that a search may begin at.
+// screening is what is known of the places that a search may start from.
 type screening struct {
 	climbing
 	at        []Place
-	means     [][]float64 // posterior means, exact to rounding, by target
-	explained [][]float64 // by source: v(x)ᵀv(x*) for the incumbent x*, if there is one
+	means     [][]float64 // per target, exact to rounding
+	explained [][]float64 // per source: v(x)ᵀv(x*) for the incumbent x*, if there is one
 	scores    map[int]search.Score
 	reason    string
 }
 
-// screen scores places and returns the leaders. Where a policy can say how large a score may be,
-// most places are ruled out without it.
+// screen returns the places of the highest scores and the policy's reason. Where the policy can
+// bound its scores, most places are ruled out without an exact one.
 func (s climbing) screen(ctx context.Context, at []Place) ([]climber, string, error) {
 	all := &screening{climbing: s, at: at, scores: map[int]search.Score{}}
 	left, err := all.relevant(ctx)
@@ -161,7 +159,7 @@ func (s climbing) screen(ctx context.Context, at []Place) ([]climber, string, er
 	return leaders(lists.At(at, left), scores, mostAscents), all.reason, err
 }
 
-// relevant are the places whose scores matter.
+// relevant lists the places that may be among the highest.
 func (s *screening) relevant(ctx context.Context) ([]int, error) {
 	left := lists.Below(len(s.at))
 	switch bounded := s.traits.RisesWithUncertainty || s.traits.Upper != nil; {
@@ -177,7 +175,7 @@ func (s *screening) relevant(ctx context.Context) ([]int, error) {
 	return left, nil
 }
 
-// scored are the scores of some of the places, each worked out once.
+// scored are the scores of some of the places, each computed once.
 func (s *screening) scored(ctx context.Context, some []int) ([]search.Score, error) {
 	missing := slices.DeleteFunc(slices.Clone(some), func(i int) bool { _, known := s.scores[i]; return known })
 	if len(missing) > 0 {
@@ -193,8 +191,8 @@ func (s *screening) scored(ctx context.Context, some []int) ([]search.Score, err
 	return lists.Map(some, func(i int) search.Score { return s.scores[i] }), nil
 }
 
-// withAllLeaders are the places, in their order, that have all leaders among them: the others' bounds are
-// below the last of these.
+// withAllLeaders lists places, in their order, that include all leaders: the bounds of the others
+// are below the last leader.
 func (s *screening) withAllLeaders(ctx context.Context, all []int) ([]int, error) {
 	bounds, err := s.bounds(ctx, all, s.fullInput, func(input *policy.Input) (policy.Scores, error) { return s.traits.QuickUpper(input), nil })
 	if err != nil {
@@ -236,10 +234,10 @@ func (s *screening) screenMeans(ctx context.Context) error {
 	return nil
 }
 
-// prune keeps the places whose bound from the first rows of the factor reaches the best exact score
-// among a few promising ones: the variance after the first m rows is at least the final one, so the
-// bound it gives is at least the final score, and most places are ruled out without a full solve.
-// The best place is never ruled out; of the other leaders, lesser ones on their own hills may be.
+// prune keeps the places whose score may reach the best exact scores among a few promising ones. A
+// score is bounded by the variances given the first rows of the factor, which are at least the
+// final ones, so most places are ruled out without a full solve. The best place is never ruled out;
+// lesser leaders on other hills may be.
 func (s *screening) prune(ctx context.Context, left []int, rows int) ([]int, error) {
 	bounds, err := s.bounds(ctx, left, func(ctx context.Context, of []int) (*policy.Input, error) { return s.partialInput(ctx, of, rows) }, s.tightBound)
 	if err != nil {
@@ -260,14 +258,14 @@ func (s *screening) prune(ctx context.Context, left []int, rows int) ([]int, err
 			kept = append(kept, i)
 		}
 	}
-	if len(kept) == 0 { // a bound that falls short of what it bounds says nothing: see Upper of policy.Traits
+	if len(kept) == 0 { // the bound does not hold: see Upper of policy.Traits
 		return left, nil
 	}
 	return kept, nil
 }
 
-// bounds are those of the scores of some places by what is known of them, worked out on all cores; a
-// place's bound does not depend on the others.
+// bounds are the bounds of the scores of some places, by their input, computed on all cores. The
+// bound of a place does not depend on the others.
 func (s *screening) bounds(ctx context.Context, of []int, known func(context.Context, []int) (*policy.Input, error),
 	bound func(*policy.Input) (policy.Scores, error)) ([]search.Score, error) {
 	bounds := make([]search.Score, len(of))
@@ -288,7 +286,7 @@ func (s *screening) bounds(ctx context.Context, of []int, known func(context.Con
 	})
 }
 
-// tightBound is the closest bound that the policy knows.
+// tightBound is the tightest bound that the policy has.
 func (s *screening) tightBound(input *policy.Input) (policy.Scores, error) {
 	if s.traits.Upper != nil {
 		return s.traits.Upper(input), nil
@@ -296,7 +294,7 @@ func (s *screening) tightBound(input *policy.Input) (policy.Scores, error) {
 	return s.policy.Score(input)
 }
 
-// fullInput is the input of some places.
+// fullInput is the exact input of some places.
 func (s *screening) fullInput(ctx context.Context, of []int) (*policy.Input, error) {
 	at := lists.At(s.at, of)
 	estimates, incumbent, err := s.estimateBeside(ctx, at, s.known.at(at))
@@ -306,8 +304,8 @@ func (s *screening) fullInput(ctx context.Context, of []int) (*policy.Input, err
 	return s.newInput(s.chance, estimates, incumbent), nil
 }
 
-// partialInput is the input of some places with the standard deviations that the first rows of each factor
-// leave.
+// partialInput is the input of some places with the standard deviations given the first rows of
+// each factor.
 func (s *screening) partialInput(ctx context.Context, of []int, rows int) (*policy.Input, error) {
 	at := lists.At(s.at, of)
 	incumbent := s.newIncumbentInput(at)

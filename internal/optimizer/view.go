@@ -13,31 +13,31 @@ import (
 	"headroom/internal/optimizer/warp"
 )
 
-// view is what the algorithm acts on at decision t: per target a regression, how it is modelled,
-// and γ.
+// view is what the algorithm acts on at decision t: the regression of each target, the transform that
+// it is modelled by, β and γ.
 type view struct {
 	*evidence
 	round         int
 	regime        *regime
 	transforms    []transform // per target
 	sources       []source    // distinct regressions
-	sourceOf      []int       // by target; −1 when given
+	sourceOf      []int       // per target, its source; −1 when not regressed
 	beta          []float64
 	gain          []float64 // per target
 	lambda        []float64 // per target
 	multipliers   []float64
 	resolved      *checkpoint.Once[*view] // see withIncumbent
-	priorMeans    knownMeans              // what the decision of the state before compared, where nothing was read since
+	priorMeans    knownMeans              // see findPriorMeans
 	incumbent     *incumbent
-	searchCentre  *Place // the incumbent among the points read, which a search looks around
+	searchCentre  *Place // the incumbent among the points read
 	eligibleMeans knownMeans
 	allowances    []allowance
-	shortlist     *shortlist // where the search looks while many trials wait, else nil
-	slid          windows    // what earlier rounds left, while rounds are gone through in order; else nil
-	forDisplay    bool       // it is what is told, not what is decided by
+	shortlist     *shortlist // what the search scores while many trials are pending, else nil
+	slid          windows    // of earlier rounds, while rounds are replayed in order; else nil
+	forDisplay    bool       // it is shown, no decision is made by it
 }
 
-// model is a metric's model.
+// model is a metric's model, as shown or as the decision is made by.
 func (v *view) model(metric int) metricModel {
 	if v.forDisplay {
 		return v.regime.shownModels[metric]
@@ -45,14 +45,15 @@ func (v *view) model(metric int) metricModel {
 	return v.regime.models[metric]
 }
 
-// shownDiffers tells whether a metric is believed otherwise than it is decided by.
+// shownDiffers tells whether some metric is shown with other standard deviations than the decision
+// is made by.
 func (v *view) shownDiffers() bool {
 	return v.cfg.someMetric(func(metric int) bool { return v.sdFactor(metric) != 1 })
 }
 
-// sdFactor is by how much wider than the regression a metric is believed to be,
+// sdFactor is the factor from the regressed standard deviation of a metric to that of the view,
 //
-//	√(σ²/σ₀²),   σ₀² being the kernel's variance that is regressed.
+//	√(σ²/σ₀²),   σ² and σ₀² being the kernel's variances.
 func (v *view) sdFactor(metric int) float64 {
 	regressed, believed := v.regime.models[metric].kernel.Variance, v.model(metric).kernel.Variance
 	if regressed == believed {
@@ -61,14 +62,15 @@ func (v *view) sdFactor(metric int) float64 {
 	return math.Sqrt(believed / regressed)
 }
 
-// acting returns the view of decision t under multipliers q: what has arrived, in the algorithm's
-// window, and what is pending.
+// acting returns the view of decision t with multipliers q: the arrived readings, in the
+// algorithm's window, and the pending trials.
 func (s *evidence) acting(ctx context.Context, t int, q []float64, slid windows) (*view, error) {
 	return s.actingIn(ctx, s.regimeAt(t), t, q, slid)
 }
 
 // actingIn is acting with the hyperparameters of a regime. A metric without a scale yet is seen by
-// its prior mean alone, centred on the limit: its readings have units of which nothing is known.
+// its prior mean alone, centred on the limit, since its readings have a unit of which nothing is
+// known.
 func (s *evidence) actingIn(ctx context.Context, regime *regime, t int, q []float64, slid windows) (*view, error) {
 	v := &view{evidence: s, round: t, regime: regime, transforms: slices.Clone(regime.transforms), multipliers: q, slid: slid, resolved: new(checkpoint.Once[*view])}
 	for k, target := range s.targets {
@@ -97,8 +99,7 @@ func (s *evidence) actingIn(ctx context.Context, regime *regime, t int, q []floa
 	return v, v.widths(ctx)
 }
 
-// observed returns the view that posteriors are shown from: arrived data in the window, nothing
-// else.
+// observed returns the view that is shown: the arrived readings in the window, nothing else.
 func (s *evidence) observed(ctx context.Context, t int, slid windows) (*view, error) {
 	regime := s.regimeAt(t)
 	v := &view{evidence: s, round: t, regime: regime, transforms: regime.transforms, slid: slid, forDisplay: true}
@@ -109,20 +110,20 @@ func (s *evidence) observed(ctx context.Context, t int, slid windows) (*view, er
 	return v, v.sourcesArrived(ctx, false)
 }
 
-// seesWhatArrived tells whether the readings that arrived, and nothing else, are what the view's
-// decision goes by.
+// seesWhatArrived tells whether the view's decision is made from the arrived readings and nothing
+// else.
 func (v *view) seesWhatArrived() bool {
 	return !v.traits.ActsOnOwnData() && !v.hasPending() &&
 		!slices.ContainsFunc(v.transforms, func(t transform) bool { return t.priorOnly })
 }
 
-// hasPending tells whether trials that wait are among what its decision goes by.
+// hasPending tells whether the view's decision takes account of pending trials.
 func (v *view) hasPending() bool {
 	return slices.ContainsFunc(v.sources, func(src source) bool { return len(src.pending) > 0 })
 }
 
-// sourcesArrived gives each metric its arrived readings in the window, and its pending points after
-// them.
+// sourcesArrived regresses each metric on its arrived readings in the window, followed by its
+// pending points.
 func (v *view) sourcesArrived(ctx context.Context, withPending bool) error {
 	v.sourceOf = make([]int, len(v.targets))
 	for k, t := range v.targets {
@@ -150,8 +151,8 @@ func (v *view) sourcesArrived(ctx context.Context, withPending bool) error {
 	return nil
 }
 
-// sourcesCensored puts every chosen point into K. Round n's response counts as its value if
-// decision t sees it and it came within the delay window, else as 0.
+// sourcesCensored regresses every chosen point. Round n's response is its value if decision t sees
+// it and it came within the delay window, else 0.
 func (v *view) sourcesCensored(ctx context.Context) error {
 	v.sourceOf = v.regime.ownOf
 	for i, g := range v.regime.own {
@@ -177,7 +178,7 @@ func (v *view) censoredResponses(k int, chosen []int, window int) []float64 {
 	return y
 }
 
-// sourcePenalised regresses the one penalised response with the objective's model.
+// sourcePenalised regresses the penalised response with the objective's model.
 func (v *view) sourcePenalised(ctx context.Context) error {
 	v.sourceOf = v.regime.ownOf
 	src := source{group: v.regime.own[0], targets: []int{0}}
@@ -196,7 +197,7 @@ func (v *view) sourcePenalised(ctx context.Context) error {
 	return err
 }
 
-// widths adds γ_t and β_t.
+// widths sets γ_t, λ and β_t.
 func (v *view) widths(ctx context.Context) error {
 	w := policy.WidthInput{Round: v.round, Multipliers: v.multipliers,
 		Gain: make([]float64, len(v.targets)), Lambda: make([]float64, len(v.targets))}
@@ -245,15 +246,15 @@ func (v *view) recentDeviations(ctx context.Context, window int) ([]float64, err
 type source struct {
 	posterior.Posterior
 	kernel  Kernel
-	group   *group // the regression that it is of
-	arrived int    // readings
+	group   *group // the regression it comes from
+	arrived int    // number of readings
 	targets []int
-	rounds  []int // of the points of its rows, where it has any
+	rounds  []int // of each row, where it has rows
 	pending []int // pending rounds
 }
 
-// rowsAt are the first of its rows at each of so many places, −1 for none; at is the place of a
-// round, or negative.
+// rowsAt returns the first row at each of so many places, −1 for none; at maps a round to its
+// place, or to a negative number.
 func (src *source) rowsAt(places int, at func(round int) int) []int {
 	rows := slices.Repeat([]int{-1}, places)
 	for row, round := range slices.Backward(src.rounds) {
@@ -264,7 +265,7 @@ func (src *source) rowsAt(places int, at func(round int) int) []int {
 	return rows
 }
 
-// readings are the rounds seen, of the regression, in the algorithm's window.
+// readings are the group's readings that the decision sees, in the algorithm's window.
 func (v *view) readings(g *group) []arrival {
 	order := g.order[:g.seen(v.round)]
 	if first := v.traits.Earliest(v.round); first > 1 {
@@ -273,8 +274,8 @@ func (v *view) readings(g *group) []arrival {
 	return order
 }
 
-// condition works out the posterior of a source from the readings seen, responses giving those of
-// its n-th target in their order.
+// condition computes the posterior of a source from the readings seen; whitened gives z of its n-th
+// target.
 func (v *view) condition(ctx context.Context, src *source, whitened func(rows *posterior.Rows, n int) []float64) error {
 	g := src.group
 	src.kernel = g.model.kernel
@@ -317,8 +318,8 @@ func (v *view) amongCandidates(ctx context.Context, src *source) (err error) {
 	return err
 }
 
-// byRows regresses a source among candidates on one point a candidate, whose reading is the mean of
-// the candidate's own by their precision: the posterior is the same.
+// byRows regresses a source among candidates on one row per candidate, whose reading is the mean of
+// the candidate's own readings weighted by precision: the posterior is the same.
 func (v *view) byRows(ctx context.Context, src *source) (*posterior.Rows, error) {
 	order, answers := v.perCandidate(src)
 	rows := &posterior.Rows{Read: len(order), Data: gp.NewData(src.group.function, v.inputWidth(src.kernel))}
@@ -329,7 +330,7 @@ func (v *view) byRows(ctx context.Context, src *source) (*posterior.Rows, error)
 	return rows, v.appendPending(ctx, &source{kernel: src.kernel, group: src.group, pending: src.pending}, rows)
 }
 
-// perCandidate makes one reading of the readings of each arm, y = λ Σ y_s/λ_s with λ = 1/Σ (1/λ_s),
+// perCandidate combines the readings of each arm into one, y = λ Σ y_s/λ_s with λ = 1/Σ (1/λ_s),
 // per target of the source.
 func (v *view) perCandidate(src *source) (order []arrival, answers [][]float64) {
 	answers = make([][]float64, len(src.targets))
@@ -359,7 +360,7 @@ func (v *view) perCandidate(src *source) (order []arrival, answers [][]float64) 
 	return order, answers
 }
 
-// responseOf is target k's response in the i-th reading, 0 where readings are not looked at.
+// responseOf is target k's response in the i-th reading, 0 where its readings are not used.
 func (v *view) responseOf(k, i int) float64 {
 	if v.transforms[k].priorOnly {
 		return 0
@@ -367,7 +368,7 @@ func (v *view) responseOf(k, i int) float64 {
 	return v.regime.responses[k][i]
 }
 
-// whitened is z for target k of the readings seen.
+// whitened is z = L⁻¹y of target k.
 func (v *view) whitened(src *source, rows *posterior.Rows, k int) []float64 {
 	switch {
 	case v.transforms[k].priorOnly:
@@ -380,7 +381,7 @@ func (v *view) whitened(src *source, rows *posterior.Rows, k int) []float64 {
 	}))
 }
 
-// appendPending adds the rounds that wait to a source's rows.
+// appendPending adds the pending rounds to a source's rows.
 func (v *view) appendPending(ctx context.Context, src *source, rows *posterior.Rows) error {
 	if len(src.pending) == 0 {
 		return nil
@@ -397,9 +398,9 @@ func (v *view) appendPending(ctx context.Context, src *source, rows *posterior.R
 	return err
 }
 
-// priorPending are the prior state's rows of the same readings and the first of the same pending
-// points, how many, nil if there are none: whoever asks for many trials in a row adds one to those
-// that wait each time.
+// priorPending returns the prior state's rows of the same readings and the first of the same
+// pending points, and how many of these there are; nil if none. Each of many trials asked for in a
+// row adds one to the pending ones.
 func (v *view) priorPending(src *source, rows *posterior.Rows) (waiting int, before *posterior.Rows) {
 	if v.prior == nil || rows.Of == nil || src.group.continues == nil || src.group.reused != src.arrived {
 		return 0, nil

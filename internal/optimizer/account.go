@@ -13,14 +13,14 @@ import (
 	"headroom/internal/optimizer/policy"
 )
 
-// account is what came of the rounds: the multipliers, and what is traced of every decision.
+// account is what came of the rounds: the multipliers, and the trace of every decision.
 type account struct {
 	*evidence
 	shown       *shown
 	multipliers []float64 // of the next decision
 	trace       tracing
 
-	// What is made of the trace when it is first asked for.
+	// Computed from the trace when first needed.
 	summarised sync.Once
 	summaries  []policy.RoundSummary
 	violated   sync.Once
@@ -30,26 +30,26 @@ type account struct {
 // Multipliers returns one per constraint, for the next decision, or nil for algorithms without.
 func (s *account) Multipliers() []float64 { return s.multipliers }
 
-// MovesByEstimate tells whether the multipliers move by what is estimated of the points chosen, and not
-// by readings.
+// MovesByEstimate tells whether the multipliers move by estimates at the chosen points instead of
+// readings.
 func (s *account) MovesByEstimate() bool { return s.traits.MovesByEstimate }
 
-// AtCeiling are the constraints whose multiplier for the next decision has reached the largest value
-// that the algorithm lets it have (ρ of the primal-dual algorithms, kappa_max of penalty-noiseless).
+// AtCeiling lists the constraints whose multiplier for the next decision has reached its largest
+// value (ρ of the primal-dual algorithms, kappa_max of penalty-noiseless).
 func (s *account) AtCeiling() []int {
 	return lists.Where(len(s.multipliers), func(j int) bool { return s.traits.Ceiling != nil && s.multipliers[j] >= s.traits.Ceiling(j) })
 }
 
-// moment is what a step of the multipliers is made with.
+// moment is what a step of the multipliers depends on beside the readings.
 type moment struct {
 	regime   *regime
-	unscaled []bool // costs without a scale of their metric yet, whose readings are left out
-	frozen   []bool // costs whose multipliers do not move at all
+	unscaled []bool // costs whose metric has no scale yet: their readings are left out
+	frozen   []bool // costs whose multipliers do not move
 	slid     windows
 }
 
-// replayMultipliers moves the multipliers through the rounds, from the first on that can move them otherwise
-// than in the prior state.
+// replayMultipliers moves the multipliers through the rounds, from the first that may move them
+// differently than in the prior state.
 func (s *account) replayMultipliers(ctx context.Context, prior *account) error {
 	first, q := 1, s.policy.Start()
 	scaled := s.scaledFrom()
@@ -108,8 +108,8 @@ func (s *account) step(ctx context.Context, t int, q []float64, m moment) ([]flo
 	return next, nil
 }
 
-// catchUp goes through rounds 1 to t once more for the costs that have waited until now, in their
-// order and with their first scale.
+// catchUp replays rounds 1 to t for the costs that get their first scale after round t, in that
+// scale.
 func (s *account) catchUp(ctx context.Context, t int, q []float64, scaled []int) ([]float64, error) {
 	others, regime := lists.Map(scaled, func(from int) bool { return from != t+1 }), s.regimeAt(t+1)
 	for n := 1; n <= t; n++ {
@@ -121,7 +121,7 @@ func (s *account) catchUp(ctx context.Context, t int, q []float64, scaled []int)
 	return q, nil
 }
 
-// costs are the readings of every cost that were told during round t, in the units of the moment.
+// costs are the values of every cost told during round t, in the units of the moment.
 func (s *account) costs(t int, m moment) [][]float64 {
 	out := make([][]float64, len(s.cfg.Costs))
 	for j := range out {
@@ -134,8 +134,8 @@ func (s *account) costs(t int, m moment) [][]float64 {
 	return out
 }
 
-// costAt is cost j of round n in modelled units, by the end of which round it was known, and whether
-// it is and counts.
+// costAt is cost j of round n in modelled units, the round during which it became known, and
+// whether it is known and counts.
 func (s *account) costAt(n, j int, regime *regime) (g float64, since int, known bool) {
 	r, k := &s.history.Rounds[n-1], s.targets[1+j].metric
 	switch {
@@ -148,7 +148,7 @@ func (s *account) costAt(n, j int, regime *regime) (g float64, since int, known 
 	return regime.transforms[1+j].target(reading.Value), reading.Revealed, reading.Told
 }
 
-// knownCosts are the readings of cost j of some rounds that were told by the end of round t.
+// knownCosts are the values of cost j in some rounds that were known by the end of round t.
 func (s *account) knownCosts(rounds []int, t, j int, m moment) []float64 {
 	if m.unscaled[j] {
 		return nil
@@ -159,8 +159,8 @@ func (s *account) knownCosts(rounds []int, t, j int, m moment) []float64 {
 	})
 }
 
-// ownEstimates is what decision t made of the point it chose, as the algorithm's multipliers need
-// it.
+// ownEstimates is what decision t estimated at the point it chose, for multipliers that move by
+// estimate.
 func (s *account) ownEstimates(ctx context.Context, t int, q []float64, m moment) ([]float64, error) {
 	v, err := s.actingIn(ctx, m.regime, t, q, m.slid)
 	if err != nil {
@@ -192,7 +192,7 @@ func (s *account) Violations(ctx context.Context) ([]Violation, error) {
 	return trace[len(trace)-1], nil
 }
 
-// ViolationTrace returns the running figures, [round][constraint].
+// ViolationTrace returns the violations after each round, as [round][constraint].
 func (s *account) ViolationTrace(ctx context.Context) ([][]Violation, error) {
 	steps, err := s.roundSummaries(ctx, s.traits.Bound != nil)
 	if err != nil {
@@ -242,8 +242,8 @@ func (s *account) RegretBounds(ctx context.Context) ([]float64, error) {
 	return s.traits.RegretBound(steps), nil
 }
 
-// roundSummaries are what bounds need to know of the rounds; nil where they are not wanted, or there are
-// none.
+// roundSummaries are what bounds need to know of the rounds; nil where not wanted or without
+// rounds.
 func (s *account) roundSummaries(ctx context.Context, wanted bool) ([]policy.RoundSummary, error) {
 	if !wanted || len(s.history.Rounds) == 0 {
 		return nil, nil
@@ -261,8 +261,8 @@ func (s *account) roundSummaries(ctx context.Context, wanted bool) ([]policy.Rou
 	return s.summaries, nil
 }
 
-// roundSummary is what bounds need to know of one round. Costs are NaN where nothing counts. What was
-// decided before there was a scale counts in the first, as multipliers have it.
+// roundSummary is what bounds need to know of round t. Unknown costs, and those that do not count,
+// are NaN. Decisions made before a metric had a scale count in its first scale, as for multipliers.
 func (s *account) roundSummary(t int, trace RoundTrace) policy.RoundSummary {
 	r, n := &s.history.Rounds[t-1], len(s.targets)
 	scaled := func(metric int) *regime { return s.regimeAt(max(t, s.scaleSince(metric))) }
@@ -288,9 +288,8 @@ func (s *account) roundSummary(t int, trace RoundTrace) policy.RoundSummary {
 	return f
 }
 
-// Calibrations returns one per metric. With standardised outputs, rounds decided before the metric
-// had a centre and a scale are left out: nothing was predicted in its units. So are readings in
-// doubt, which are more likely slips than readings.
+// Calibrations returns one per metric. Readings in doubt are left out, as more likely slips than
+// readings, and so are, with standardised outputs, rounds decided before the metric had a scale.
 func (s *account) Calibrations(ctx context.Context) ([]Calibration, error) {
 	out := make([]Calibration, len(s.cfg.Metrics))
 	trace, err := s.Trace(ctx)
@@ -333,7 +332,7 @@ func (s *account) Calibrations(ctx context.Context) ([]Calibration, error) {
 	return out, nil
 }
 
-// meanSD is the mean and the standard deviation of x; 0 and 0 of none.
+// meanSD is the mean and the standard deviation (÷n) of x; 0 and 0 for none.
 func meanSD(x []float64) (mean, sd float64) {
 	n := float64(len(x))
 	for _, v := range x {
@@ -345,11 +344,11 @@ func meanSD(x []float64) (mean, sd float64) {
 	return mean, math.Sqrt(sd)
 }
 
-// bands are the half widths, in standard deviations, of the central bands of residuals that hold
-// half of them, 80 % and 95 %.
+// bands are the half widths, in standard deviations, of the central bands that hold 50, 80 and 95 %
+// of the residuals.
 type bands [3]float64
 
-// add counts one residual, in which of the central bands it lies.
+// add counts one residual, given the central bands.
 func (c *Coverage) add(residual float64, central bands) {
 	c.Count++
 	for i, count := range []*float64{&c.Coverage50, &c.Coverage80, &c.Coverage95} {
@@ -359,6 +358,7 @@ func (c *Coverage) add(residual float64, central bands) {
 	}
 }
 
+// toShares turns the counts into shares.
 func (c *Coverage) toShares() {
 	if c.Count == 0 {
 		return
@@ -367,8 +367,8 @@ func (c *Coverage) toShares() {
 	c.Coverage50, c.Coverage80, c.Coverage95 = c.Coverage50/n, c.Coverage80/n, c.Coverage95/n
 }
 
-// tracing is how far the trace has come. Callers that need it at the same time work on it in turns,
-// a round each.
+// tracing is the trace as far as it has been made. Callers that need it at the same time make it in
+// turns, a round each.
 type tracing struct {
 	mu           sync.Mutex
 	rounds       []RoundTrace
@@ -376,13 +376,14 @@ type tracing struct {
 	toldTogether []toldTogether // by target
 }
 
-// toldTogether are the innovations of the readings that were told during one round, by their own rounds.
+// toldTogether are the innovations of the readings told during one round, by the rounds they belong
+// to.
 type toldTogether struct {
 	revealed    int
 	innovations map[int]float64
 }
 
-// Trace returns one entry per round. The error is that of ctx, later calls going on from there.
+// Trace returns one entry per round. The error is that of ctx; a later call continues from there.
 func (s *account) Trace(ctx context.Context) ([]RoundTrace, error) {
 	for {
 		switch done, err := s.traceFurther(ctx); {
@@ -391,13 +392,13 @@ func (s *account) Trace(ctx context.Context) ([]RoundTrace, error) {
 		case done:
 			return s.trace.rounds, nil
 		}
-		if err := checkpoint.Reach(ctx); err != nil { // others may go on with the rounds
+		if err := checkpoint.Reach(ctx); err != nil { // others may continue
 			return nil, err
 		}
 	}
 }
 
-// reuseTrace takes over what the prior state has traced of rounds of which nothing differs.
+// reuseTrace takes the first rounds of the prior state's trace, up to the first that may differ.
 func (s *account) reuseTrace(prior *account) {
 	if prior == nil {
 		return
@@ -406,7 +407,7 @@ func (s *account) reuseTrace(prior *account) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n := min(len(l.rounds), s.agreed.decision-1, s.agreed.record-1)
-	for i := range n { // what came late is compared with all that had come by then
+	for i := range n { // the innovation of a late reading depends on all that was told before it
 		if slices.ContainsFunc(s.history.Rounds[i].Readings, func(r Reading) bool { return r.Told && r.Revealed >= s.agreed.decision }) {
 			n = i
 			break
@@ -428,15 +429,15 @@ func (s *account) traceFurther(ctx context.Context) (done bool, err error) {
 		return false, ctx.Err()
 	}
 	if err != nil {
-		// What was regressed once can be again, so an error would have shown in Replay. Should it
-		// not, the round is traced without numbers.
+		// An error would have shown in Replay, which made the same regressions. If it did not, the
+		// round is traced without numbers.
 		round = RoundTrace{Multipliers: round.Multipliers, Horizon: round.Horizon}
 	}
 	l.rounds = append(l.rounds, round)
 	return false, nil
 }
 
-// traceRound looks back at decision t.
+// traceRound describes decision t.
 func (s *account) traceRound(ctx context.Context, t int, slid windows) (RoundTrace, error) {
 	trace := RoundTrace{Multipliers: s.pastMultipliers.items[t-1], Horizon: s.horizon(t), before: s.playedBefore(t)}
 	shown, err := s.observed(ctx, t, slid)
@@ -467,7 +468,7 @@ func (s *account) traceRound(ctx context.Context, t int, slid windows) (RoundTra
 		k := s.targetOf(i)
 		trace.Beta = append(trace.Beta, betaOf(acted, k))
 		trace.InformationGain = append(trace.InformationGain, informationGain(acted, shown, k))
-		model := shown.model(i) // before there was a reading nothing spoke against it
+		model := shown.model(i) // without the doubt: when decision t was made there was none
 		var ahead *Predicted
 		if s.scaled(model) && shown.sources[shown.sourceOf[k]].arrived > 0 {
 			mean, sd := shown.regime.transforms[k].moments(shown.ahead(k, s.undoubtedLambda(t, s.history.Rounds[t-1].Readings[i], model), predicted[k]))
@@ -490,14 +491,14 @@ func (s *account) traceRound(ctx context.Context, t int, slid windows) (RoundTra
 	return trace, nil
 }
 
-// mostCollapsed is how many candidates may be regressed anew for innovations. Of more, where each was
-// read more than once, what trials have in common is little.
+// mostCollapsed is the largest number of candidates, read more than once on average, whose readings
+// are regressed by rows for innovations. With more, trials have little in common.
 const mostCollapsed = 512
 
-// innovation is that of round t's reading of target k's metric (Calibration.Innovations): beside all
-// readings that came before it, those too that decision t had not seen. What several trials are
-// predicted from together makes them wrong together, which is no change of the process. Where nothing
-// else had come it is what its decision's prediction alone makes of it.
+// innovation is that of round t's reading of target k's metric (Calibration.Innovations), given all
+// readings told before it, also those that decision t had not seen: an error that trials of a batch
+// have in common is no change of the process. alone is the innovation by the decision's own
+// prediction, which is the same where nothing else had come.
 func (s *account) innovation(ctx context.Context, t, k int, alone float64) (float64, error) {
 	reading := s.history.Rounds[t-1].Readings[s.targets[k].metric]
 	if !reading.Told {
@@ -520,8 +521,8 @@ func (s *account) innovation(ctx context.Context, t, k int, alone float64) (floa
 	return alone, nil
 }
 
-// innovations are those of all readings of target k's metric that were told during round t, by their
-// own rounds; none where they cannot be worked out.
+// innovations are those of all readings of target k's metric that were told during round t, by the
+// rounds they belong to; nil where they cannot be computed.
 func (s *account) innovations(ctx context.Context, t, k int) (by map[int]float64, err error) {
 	v, err := s.observed(ctx, t, nil)
 	if err != nil {
@@ -556,20 +557,19 @@ func (s *account) innovations(ctx context.Context, t, k int) (by map[int]float64
 	return by, nil
 }
 
-// Risk is how the risk asked for stands, of one limit or of all together. Its JSON is that of the
-// API.
+// Risk is how a bound of the risk stands, for one limit or for all together. Its JSON is the API's.
 type Risk struct {
 	Costs    []int   `json:"-"`        // the limits
-	Chosen   []int   `json:"-"`        // the rounds that the model chose so far, or another algorithm before it: see chosenBefore
-	Most     float64 `json:"most"`     // r
-	Trials   int     `json:"trials"`   // N, chosen by the model so far and to be chosen by the plan
-	Allowed  float64 `json:"allowed"`  // r·N trials beyond
-	Expected float64 `json:"expected"` // Σ of the chances, as this model states them from what each decision knew, that those break it of which it is known whether they did
-	SoFar    int     `json:"so_far"`   // trials among them whose reading was beyond
-	Now      float64 `json:"now"`      // the largest that the next decision may take
+	Chosen   []int   `json:"-"`        // the rounds that a model chose so far: see chosenBefore
+	Most     float64 `json:"most"`     // r, the largest share of trials beyond
+	Trials   int     `json:"trials"`   // N, the trials chosen by the model so far and still planned
+	Allowed  float64 `json:"allowed"`  // r·N
+	Expected float64 `json:"expected"` // Σ of the chances to break it, predicted at each decision, of the chosen trials whose result is known
+	SoFar    int     `json:"so_far"`   // chosen trials with a reading beyond
+	Now      float64 `json:"now"`      // the largest chance that the next decision may take
 }
 
-// Risks returns how the risk of each limit stands for which one was asked, or of all together.
+// Risks returns how each bound of the risk stands, per limit or for all together.
 func (s *account) Risks(ctx context.Context) ([]Risk, error) {
 	var list []Risk
 	if len(s.next.allowances) == 0 {

@@ -13,55 +13,54 @@ import (
 	"headroom/internal/optimizer/posterior"
 )
 
-// evidence are the regressions of a study's readings, from which the view of every decision is
-// made.
+// evidence is the regressions of a study's readings, from which the view of every decision is made.
 type evidence struct {
 	*task
 	regimes         []*regime
 	excluded        []int                 // rounds
 	pastMultipliers appendOnly[[]float64] // multipliers of rounds 1..n, before each round's feedback
-	next            *view                 // what the next decision acts on
+	next            *view                 // of the next decision
 	prior           *evidence             // while building only
 	agreed          agreement             // with prior
-	kept            *gp.Kept              // of earlier states, while building only; nil for nothing
+	kept            *gp.Kept              // see Resources, while building only
 }
 
 // regime is a stretch of decisions, from ≤ t < until, made with the same hyperparameters. Its
-// regressions hold the readings that its last decision sees, in the order of their arrival, so that
-// each decision's data are a prefix.
+// regressions hold the readings that its last decision sees, in the order of arrival, so that each
+// decision's data are a prefix.
 type regime struct {
 	from, until int
-	models      []metricModel // what is regressed, and decided by
-	shownModels []metricModel // what is said: as wide as residuals ask for
+	models      []metricModel // that decisions are made by
+	shownModels []metricModel // that are shown: with all inflation
 	transforms  []transform   // per target
 	groups      []*group      // distinct regressions
-	groupOf     []int         // by metric
-	responses   [][]float64   // per target: y, the responses in the order of its regression; nil for given ones
+	groupOf     []int         // per metric
+	responses   [][]float64   // per target: y, in the order of its regression; nil for given ones
 	whitened    [][]float64   // per target: z = L⁻¹y; nil for given ones
-	own         []*group      // regressions on other points than the arrived readings', where the algorithm has such
-	ownOf       []int         // by target; −1 for none
+	own         []*group      // the algorithm's own regressions, on other data than the arrived readings
+	ownOf       []int         // per target; −1 for none
 }
 
-// group is a regression shared by the metrics of equal kernel, noise and arrived rounds.
+// group is a regression shared by the metrics with the same kernel, noise and arrived rounds.
 type group struct {
 	model        metricModel
-	metric       int // the first one of them
+	metric       int // the first of the metrics
 	function     *kernel.Function
 	order        []arrival
-	arrivals     appendOnly[arrival] // order, to go on from
-	continuation continuation        // what it was made from, while building only
-	continues    *group              // of the prior state, whose first known rows these continue; nil for none
-	reused       int
+	arrivals     appendOnly[arrival] // order, which a later state appends to
+	continuation continuation        // what order was made from, while building only
+	continues    *group              // a group of the prior state or an earlier regime, nil for none,
+	reused       int                 // whose first rows are reused
 
 	posterior.Regression // without data where it is updated sequentially
 	sequential           *sequential
 }
 
-// sequential is that posterior after the readings that the next decision sees, nil in a regime that
-// is over, and what the regime's decisions expected.
+// sequential is the posterior over all candidates after the readings that the next decision sees,
+// and what the regime's decisions predicted.
 type sequential struct {
-	arms  *gp.Arms
-	from  int // decision of the first that is noted
+	arms  *gp.Arms // nil in a regime that is over
+	from  int      // the decision of the first of noted
 	noted appendOnly[posterior.Noted]
 }
 
@@ -79,22 +78,22 @@ func (g *group) seen(t int) int {
 	return sort.Search(len(g.order), func(i int) bool { return g.order[i].revealed >= t })
 }
 
-// arrival is a reading in the order the readings came.
+// arrival is a reading in the order of arrival.
 type arrival struct {
 	round    int
 	revealed int
 	lambda   float64
 }
 
-// sortByArrival sorts readings by when they came.
+// sortByArrival sorts readings by the time they were told.
 func sortByArrival(order []arrival) {
 	slices.SortFunc(order, func(a, b arrival) int {
 		return cmp.Or(cmp.Compare(a.revealed, b.revealed), cmp.Compare(a.round, b.round))
 	})
 }
 
-// continuation are the readings of a metric that are in the data of a regime's last decision: the
-// first known ones of a regression of the prior state, and more.
+// continuation is the readings of a metric that a regime's last decision sees: the first known ones
+// of a group of the prior state, and more.
 type continuation struct {
 	before *group // nil for none
 	known  int
@@ -105,7 +104,7 @@ func (c continuation) same(o continuation) bool {
 	return c.before == o.before && c.known == o.known && slices.Equal(c.more, o.more)
 }
 
-// order lists them all.
+// order lists all of them.
 func (c continuation) order() appendOnly[arrival] {
 	if c.before == nil {
 		return appendOnly[arrival]{items: c.more}
@@ -130,8 +129,8 @@ func (s *evidence) arrivals(metric int, m metricModel, until int) continuation {
 		sortByArrival(list)
 		return continuation{more: list}
 	}
-	// Up to the first change the order is as it was; from there on what was not touched, what was,
-	// and what is new is put in order.
+	// The order is unchanged up to the first change. From there on, the untouched, the touched and the
+	// new readings are sorted.
 	n := before.seen(s.agreed.seen - 1)
 	for _, a := range before.order[n:] {
 		if _, touched := slices.BinarySearch(s.agreed.touched, a.round); !touched && a.round <= len(s.history.Rounds) {
@@ -153,8 +152,8 @@ func (s *evidence) arrivals(metric int, m metricModel, until int) continuation {
 	return continuation{before, n, list}
 }
 
-// arrivedBefore is the prior state's regression of a metric that had all its readings, if it was
-// made with the same model and now all are wanted, too; else nil.
+// arrivedBefore is the prior state's group with all readings of a metric, if it has the same model
+// and all readings are wanted, else nil.
 func (s *evidence) arrivedBefore(metric int, m metricModel, until int) *group {
 	if s.prior != nil && until > s.Round() {
 		last := s.prior.regimes[len(s.prior.regimes)-1]
@@ -165,19 +164,19 @@ func (s *evidence) arrivedBefore(metric int, m metricModel, until int) *group {
 	return nil
 }
 
-// toldIn are the readings of a metric that were told during round t, in order of their rounds.
+// toldIn lists the readings of a metric that were told during round t, in order of their rounds.
 func (s *evidence) toldIn(metric, t int) []arrival {
 	last := s.regimes[len(s.regimes)-1]
 	g := last.groups[last.groupOf[metric]]
 	return g.order[g.seen(t):g.seen(t+1)]
 }
 
-// chosen lets every included round count from itself on: it is seen by the decisions after it, read or
-// not.
+// chosen lets every included round count from itself on, read or not: the decisions after it see
+// it.
 func (h *History) chosen(n int) (since int, ok bool) { return n, !h.Rounds[n-1].Excluded }
 
-// orderOf lists the rounds by when they count, as far as decisions before until see them. What a
-// reading of the metric tells of its noise counts where it was told by then: rows stay as they are.
+// orderOf lists the rounds by when they count, as far as decisions before until see them. The λ
+// told with a reading is used only if the reading was told by then, so that rows never change.
 func (s *task) orderOf(metric int, m metricModel, until int, counts func(n int) (since int, ok bool)) []arrival {
 	var order []arrival
 	for n := 1; n < until-1; n++ {
@@ -193,8 +192,8 @@ func (s *task) orderOf(metric int, m metricModel, until int, counts func(n int) 
 	return order
 }
 
-// pending lists the rounds in the window that are chosen, not closed, not excluded, and whose
-// reading of the metric decision t does not see.
+// pending lists the rounds in the window that are pending for decision t: neither closed nor
+// excluded, and without a reading of the metric that it sees.
 func (s *evidence) pending(t, metric int) []int {
 	regime := s.regimeAt(t)
 	read := regime.groups[regime.groupOf[metric]].seen(t)
@@ -211,7 +210,7 @@ func (s *evidence) pending(t, metric int) []int {
 	return rounds
 }
 
-// incomplete lists the rounds in the window that wait for a reading the penalised response needs.
+// incomplete lists the rounds in the window without a reading that the penalised response needs.
 func (s *evidence) incomplete(t int) []int {
 	var rounds []int
 	for _, k := range s.targets {
@@ -223,6 +222,7 @@ func (s *evidence) incomplete(t int) []int {
 	return slices.Compact(rounds)
 }
 
+// appendRounds adds the points of readings to d.
 func (s *task) appendRounds(ctx context.Context, d *gp.Data, k Kernel, order []arrival, kept *gp.Kept) error {
 	xs := make([][]float64, len(order))
 	lambdas := make([]float64, len(order))
@@ -232,11 +232,10 @@ func (s *task) appendRounds(ctx context.Context, d *gp.Data, k Kernel, order []a
 	return d.AppendAll(ctx, xs, lambdas, kept)
 }
 
-// agreement is how far a history agrees with the one that the state it extends was made from: what
-// depends on nothing later is the same.
+// agreement is how far a history agrees with that of the prior state.
 type agreement struct {
-	decision int   // the first whose data, model or draw may differ, or whose round may move the multipliers otherwise
-	seen     int   // the first that sees other data or waiting rounds, or is made elsewhere
+	decision int   // the first whose data, model, draw or step of the multipliers may differ
+	seen     int   // the first that sees other readings or pending rounds, or chose another place
 	record   int   // the first round whose own record differs
 	touched  []int // the rounds of both histories whose records differ
 }
@@ -257,12 +256,12 @@ func (s *evidence) agree() agreement {
 			}
 		}
 	}
-	// A first scale takes in, at the end of the round before, the costs that have waited for it.
+	// With a first scale, costs catch up at the end of the round before.
 	a.decision = max(1, min(a.decision, firstOtherModel(s.prior.regimes, s.regimes)-1))
 	return a
 }
 
-// excluded lists the rounds that are.
+// excluded lists the excluded rounds.
 func (h *History) excluded() (list []int) {
 	for i := range h.Rounds {
 		if h.Rounds[i].Excluded {
@@ -273,8 +272,8 @@ func (h *History) excluded() (list []int) {
 }
 
 // firstEffect is the first decision or round that a change of round n's record can affect, and the
-// first decision that sees it; 0 when nothing changed. A reading moves the multipliers from the
-// round on during which it was told, and is seen by the decisions after it.
+// first decision that sees it; 0 and 0 when nothing changed. A reading moves the multipliers from
+// the round during which it was told, and the decisions after that see it.
 func firstEffect(n int, a, b *Round) (decision, seen int) {
 	decision, seen = math.MaxInt, math.MaxInt
 	from := func(t, looking int) {

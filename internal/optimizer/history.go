@@ -12,7 +12,7 @@ import (
 	"headroom/internal/optimizer/search"
 )
 
-// task is what an algorithm is given: a configuration, and what happened.
+// task is what an algorithm is given: a configuration and a history.
 type task struct {
 	cfg          *Config
 	history      *History
@@ -21,7 +21,7 @@ type task struct {
 	settings     policy.Settings
 	targets      []target
 	arms         *placeList
-	spreadPoints func() [][]float64 // worked out once
+	spreadPoints func() [][]float64 // see Config.spreadPoints; computed once
 	room         int64              // bytes that the model may take
 
 	varyOnce sync.Once
@@ -31,7 +31,7 @@ type task struct {
 	first     []int // see firstRoundAt
 }
 
-// target is one function that the algorithm reasons about: the reward (target 0), or a cost (target
+// target is one function that the algorithm reasons about: the reward (target 0) or cost j (target
 // 1+j).
 type target struct {
 	cost   int // index into Config.Costs; −1 for the reward
@@ -57,7 +57,7 @@ func (s *task) Round() int { return len(s.history.Rounds) + 1 }
 // History is what the state was made from.
 func (s *task) History() *History { return s.history }
 
-// Context is what the algorithm's settings are read against.
+// Context is what the algorithm's settings are resolved against.
 func (cfg *Config) Context() policy.Context {
 	c := policy.Context{Horizon: cfg.Horizon, Paper: cfg.Paper, Standardized: cfg.Standardize, Fitted: cfg.Fit, Listed: cfg.Space.Arms != nil}
 	c.Dimensions = lists.Count(cfg.Space.Dims, func(d Dim) bool { return !d.Derived })
@@ -82,7 +82,7 @@ func (cfg *Config) DecisionSeed(t int) uint64 {
 	return (z ^ (z >> 31)) >> 11
 }
 
-// horizon is the T of the algorithm's constants in round t, 0 where it is the number of rounds
+// horizon is the T in the algorithm's constants in round t, 0 where it is the number of rounds
 // planned.
 func (s *task) horizon(t int) int {
 	if s.traits.Horizon == nil {
@@ -91,24 +91,24 @@ func (s *task) horizon(t int) int {
 	return s.traits.Horizon(t)
 }
 
-// placeOf is where round t was played.
+// placeOf is the place of round t.
 func (s *task) placeOf(t int) Place {
 	r := &s.history.Rounds[t-1]
 	return Place{r.Point, r.Arm}
 }
 
-// placesAt are where some rounds were played.
+// placesAt are the places of some rounds.
 func (s *task) placesAt(rounds []int) []Place {
 	return lists.Map(rounds, s.placeOf)
 }
 
-// targetOf is the first target that a metric serves.
+// targetOf is the first target of a metric.
 func (s *task) targetOf(metric int) int {
 	return slices.IndexFunc(s.targets, func(t target) bool { return t.metric == metric })
 }
 
-// draw is what chance contributes to decision t: what was recorded, else its seed, from which
-// numbers are drawn when they are needed.
+// draw returns the random numbers of decision t: the recorded ones, else only the seed, from which
+// they are drawn where needed.
 func (s *task) draw(t int) Draw {
 	d := Draw{Seed: s.cfg.DecisionSeed(t)}
 	if t <= len(s.history.Rounds) {
@@ -141,7 +141,7 @@ func (s *task) inputWidth(k Kernel) int {
 	return s.cfg.Space.width()
 }
 
-// kernelInput is what the kernel sees of a place: its features, or its arm's index.
+// kernelInput is what the kernel takes for a place: its features, or the index of its arm.
 func (s *task) kernelInput(k Kernel, at Place) []float64 {
 	if k.Name == "covariance" {
 		return []float64{float64(at.Arm)}
@@ -149,7 +149,7 @@ func (s *task) kernelInput(k Kernel, at Place) []float64 {
 	return s.cfg.Space.features(at.U)
 }
 
-// isEveryArm tells whether the places are all candidates in their order.
+// isEveryArm tells whether the places are all candidates, in order.
 func (s *task) isEveryArm(at []Place) bool {
 	return s.arms != nil && slices.EqualFunc(at, s.arms.places, func(a, b Place) bool { return a.Arm == b.Arm })
 }
@@ -159,7 +159,7 @@ func (s *task) allowedArms() []Place {
 	return slices.DeleteFunc(slices.Clone(s.arms.places), func(p Place) bool { return !s.cfg.Space.offers(p) })
 }
 
-// knownRows tabulates the given constraints' values; nil when there are none.
+// knownRows tabulates the given constraints' values at the places; nil when there are none.
 func (s *task) knownRows(places []Place, known Known) [][]float64 {
 	if !slices.ContainsFunc(s.cfg.Costs, func(c Cost) bool { return c.Knowledge == Given }) {
 		return nil
@@ -176,7 +176,7 @@ func (s *task) knownRows(places []Place, known Known) [][]float64 {
 	return rows
 }
 
-// keepsKnownLimits tells of a place whether all limits of known form hold there.
+// keepsKnownLimits tells of a place whether it keeps all limits of known form.
 func (s *task) keepsKnownLimits(known Known) func(Place) bool {
 	return func(at Place) bool {
 		for _, row := range s.knownRows([]Place{at}, known) {
@@ -190,23 +190,23 @@ func (s *task) keepsKnownLimits(known Known) func(Place) bool {
 	}
 }
 
-// placesOf are the space-filling points that are allowed, settled, and of some others those that
-// are.
+// placesOf returns the allowed ones of space-filling points (see Space.allowed) and of other
+// points.
 func (s *task) placesOf(points, others [][]float64) []Place {
 	return asPlaces(append(s.cfg.Space.allowed(points, s.cfg.Seed), s.cfg.Space.settled(others)...))
 }
 
-// pointsPlayed are the points tried before.
+// pointsPlayed are the points of all rounds.
 func (s *task) pointsPlayed() [][]float64 {
 	return lists.Map(s.history.Rounds, func(r Round) []float64 { return r.Point })
 }
 
-// allowedPlaces settles points and keeps the allowed ones, each once.
+// allowedPlaces returns the points that are allowed, settled, each once.
 func (s *task) allowedPlaces(points [][]float64) []Place {
 	return unique(asPlaces(s.cfg.Space.settled(points)))
 }
 
-// unique are the places without those that are listed before.
+// unique removes, in place, places that occur earlier in the list.
 func unique(at []Place) []Place {
 	listed := map[string]bool{}
 	return slices.DeleteFunc(at, func(p Place) bool {
@@ -217,27 +217,28 @@ func unique(at []Place) []Place {
 	})
 }
 
-// screeningPlaces are the space-filling points that are allowed, and the points tried before.
+// screeningPlaces are the allowed ones of the space-filling points, and of the points played.
 func (s *task) screeningPlaces() []Place {
 	return s.placesOf(search.Halton(screenPoints, len(s.cfg.Space.Dims), s.cfg.Seed), s.pointsPlayed())
 }
 
-// spreadPoints are overhanging points that are allowed, the same in every round.
+// spreadPoints are the allowed ones of the overhanging points, the same in every round.
 func (cfg *Config) spreadPoints() [][]float64 {
 	return cfg.Space.allowed(cfg.overhanging(screenPoints, cfg.Seed), cfg.Seed)
 }
 
-// withSpreadPoints are the points of the spread, and of some others those that are allowed.
+// withSpreadPoints are the places of the spread points and the allowed ones of other points.
 func (s *task) withSpreadPoints(others [][]float64) []Place {
 	return asPlaces(slices.Concat(s.spreadPoints(), s.cfg.Space.settled(others)))
 }
 
-// features are the places' kernel inputs.
+// features are the kernel inputs of places.
 func (s *task) features(at []Place) [][]float64 {
 	return lists.Map(at, func(p Place) []float64 { return s.cfg.Space.features(p.U) })
 }
 
-// ending is the spell during which decision t finds the round failed or abandoned, if it does.
+// ending returns the spell that contains decision t, if there is one: the trial then counts as
+// failed or abandoned.
 func (r *Round) ending(t int) (spell Spell, ended bool) {
 	return lists.Find(r.Closed, func(c Spell) bool { return c.From <= t && (c.To == 0 || t < c.To) })
 }
@@ -249,7 +250,7 @@ func (r *Round) closedAt(t int) bool {
 
 func (r Reading) seenAt(t int) bool { return r.Told && r.Revealed < t }
 
-// told lists the included rounds with a reading of the metric that the next decision sees.
+// told lists the included rounds with a reading of the metric.
 func (s *task) told(metric int) []int {
 	var rounds []int
 	for i, r := range s.history.Rounds {
@@ -265,20 +266,20 @@ func (h *History) values(metric int, rounds []int) []float64 {
 	return lists.Map(rounds, func(n int) float64 { return h.Rounds[n-1].Readings[metric].Value })
 }
 
-// undoubted are the rounds whose reading nobody doubts: what hyperparameters are fitted from.
+// undoubted lists the rounds whose reading is not in doubt. Hyperparameters are fitted from these.
 func (h *History) undoubted(metric int, rounds []int) []int {
 	return slices.DeleteFunc(slices.Clone(rounds), func(round int) bool { return h.Rounds[round-1].Readings[metric].InDoubt })
 }
 
-// readBetween tells whether a reading that counts was told after one decision was made, which another
-// sees.
+// readBetween tells whether some included reading was told after decision one and is seen by
+// decision another.
 func (s *task) readBetween(one, another int) bool {
 	return slices.ContainsFunc(s.history.Rounds, func(r Round) bool {
 		return !r.Excluded && slices.ContainsFunc(r.Readings, func(reading Reading) bool { return reading.Revealed >= one && reading.seenAt(another) })
 	})
 }
 
-// readAmong tells whether decision t had seen a reading of the metric in one of the rounds given.
+// readAmong tells whether decision t saw an included reading of the metric in one of the rounds.
 func (s *task) readAmong(rounds []int, t, metric int) bool {
 	return slices.ContainsFunc(rounds, func(n int) bool {
 		r := &s.history.Rounds[n-1]
@@ -297,7 +298,7 @@ func (s *task) playedBefore(t int) (rounds []int) {
 	return rounds
 }
 
-// excess is g_j of a round's reading in metric units, against the true threshold.
+// excess is g_j of a round's reading in metric units, without the margin, and whether it is known.
 func (s *task) excess(round, j int) (float64, bool) {
 	r, c := &s.history.Rounds[round-1], s.cfg.Costs[j]
 	if c.Knowledge == Given {
@@ -307,7 +308,7 @@ func (s *task) excess(round, j int) (float64, bool) {
 	return c.Excess(reading.Value), reading.Told
 }
 
-// readBeyond tells whether a reading of round n is beyond a learned limit.
+// readBeyond tells whether some reading of round n breaks a learned limit.
 func (s *task) readBeyond(n int) bool {
 	return slices.ContainsFunc(s.cfg.learned(), func(j int) bool {
 		excess, told := s.excess(n, j)
@@ -315,15 +316,15 @@ func (s *task) readBeyond(n int) bool {
 	})
 }
 
-// readingsVary tells whether there is reason to believe that a second reading of the same settings
-// would differ from the first: the noise of some metric is given, or came with a reading, or two
-// readings of the same settings differed.
+// readingsVary tells whether a second reading of the same settings is expected to differ from the
+// first: the noise of some metric is given, or came with a reading, or two readings of the same
+// settings differed.
 func (s *task) readingsVary() bool {
 	s.varyOnce.Do(func() { s.vary = s.history.differ(s.cfg) })
 	return s.vary
 }
 
-// differ is what readingsVary finds out.
+// differ computes readingsVary.
 func (h *History) differ(cfg *Config) bool {
 	for i, m := range cfg.Metrics {
 		if !cfg.Fit || !m.FreeNoise {
@@ -346,7 +347,7 @@ func (h *History) differ(cfg *Config) bool {
 	return false
 }
 
-// firstRoundAt is the first round that was played where round t was.
+// firstRoundAt is the first round that was played at the point of round t.
 func (s *task) firstRoundAt(t int) int {
 	s.firstOnce.Do(func() {
 		played := make(map[string]int, len(s.history.Rounds))
@@ -361,10 +362,10 @@ func (s *task) firstRoundAt(t int) int {
 	return s.first[t-1]
 }
 
-// tried tells which places a round that counts has tried or asked for.
+// tried tells whether a place was chosen in a round that is included and not closed.
 func (s *task) tried() func(Place) bool {
 	key := func(u []float64) string { return string(lists.Bits(u)) }
-	if s.cfg.Space.Arms == nil { // a ledger keeps settings in clean decimals, a little beside the place that was found
+	if s.cfg.Space.Arms == nil { // a ledger rounds settings to clean decimals
 		key = func(u []float64) string {
 			return string(lists.Bits(lists.Map(u, func(x float64) float64 { return math.Round(x * 1e6) })))
 		}
@@ -378,7 +379,8 @@ func (s *task) tried() func(Place) bool {
 	return func(p Place) bool { return played[key(p.U)] }
 }
 
-// costsOf are the values of constraints that are known beforehand, at the points of some rounds.
+// costsOf returns the values of given constraints at the points of some rounds, by the formulas in
+// force.
 func (s *task) costsOf(rounds []int) func(j, i int) float64 {
 	return func(j, i int) float64 { return s.history.Rounds[rounds[i]-1].currentCosts()[j] }
 }
@@ -391,7 +393,7 @@ func (r *Round) currentCosts() []float64 {
 	return r.Costs
 }
 
-// givenAt are the given constraints' values at x_t, 0 for learned ones.
+// givenAt are the given constraints' values at x_t with their margins, 0 for learned ones.
 func (s *task) givenAt(t int) []float64 {
 	out := make([]float64, len(s.cfg.Costs))
 	for j, c := range s.cfg.Costs {
@@ -402,19 +404,19 @@ func (s *task) givenAt(t int) []float64 {
 	return out
 }
 
-// inFirstDesign tells whether decision t, if it is the algorithm's, belongs to a first design of so many
-// rounds.
+// inFirstDesign tells whether decision t, if the algorithm makes it, belongs to a first design of
+// so many rounds.
 func (s *task) inFirstDesign(t, design int) bool {
 	return t <= design || design > 0 && s.nothingRead(t)
 }
 
-// nothingRead tells that a policy which weighs what was read would have nothing to weigh at decision t:
-// its first design goes on until the first reading, so that a plate of fifty asked for at once is
-// fifty places.
+// nothingRead tells whether decision t sees no reading and the algorithm needs one. Its first
+// design then goes on, so that a batch of fifty before the first reading is fifty different places.
 func (s *task) nothingRead(t int) bool { return s.traits.NeedsReadings && !s.readBetween(0, t) }
 
-// chosenBefore are the rounds before decision t that the algorithm chose by its model. What another one
-// chose before it counts as if this one had: a configuration stands as if it had always been there.
+// chosenBefore lists the rounds before decision t that an algorithm chose by its model. They count
+// whichever algorithm was configured then: a configuration is applied as if it had always been
+// there.
 func (s *task) chosenBefore(t int) []int {
 	var chosen []int
 	design := s.settings.InitialDesign()
@@ -426,8 +428,8 @@ func (s *task) chosenBefore(t int) []int {
 	return chosen
 }
 
-// brokeLimit tells whether a reading of round n that decision t sees is beyond one of the limits, and
-// whether that is known of the round. Readings of excluded rounds count: they happened.
+// brokeLimit tells whether a reading of round n that decision t sees is beyond one of the limits,
+// and whether that is known. Readings of excluded rounds count: they happened.
 func (s *task) brokeLimit(n, t int, costs []int) (broken, known bool) {
 	known = true
 	for _, j := range costs {
@@ -442,8 +444,8 @@ func (s *task) brokeLimit(n, t int, costs []int) (broken, known bool) {
 	return false, known
 }
 
-// completed is the round during which the last reading of round n that any target needs was told,
-// if the round is included and all were.
+// completed returns the round during which the last reading of round n that any target needs was
+// told; not ok if the round is excluded or a reading is missing.
 func (s *task) completed(n int) (last int, ok bool) {
 	r := &s.history.Rounds[n-1]
 	if r.Excluded {
@@ -462,22 +464,21 @@ func (s *task) completed(n int) (last int, ok bool) {
 	return last, true
 }
 
-// The setting most_risk r of a limit, or of all together, is a budget over the trials that the
-// model chooses, those of the first design and those that people chose or brought being left out:
-// nobody weighed their chances. Of T trials planned, with n of the model's told before decision t,
-// k of them beyond the limit, the decision may take a place whose chance to break it is at most
+// The setting most_risk r, of one limit or of all together, bounds the share of the trials that break
+// it, among those the model chooses. Trials of the first design and those that people chose or
+// imported do not count: no chances were compared for them. With T trials planned, and k of the n
+// model's trials told before decision t beyond the limit, decision t may choose a place whose chance
+// to break it is at most
 //
-//	min(r, max(r/10, r + (r·n − k)/(T − t + 1))),
+//	min(r, max(r/10, r + (r·n − k)/(T − t + 1))).
 //
-// what the earlier trials overdrew being spread over those that are left. Where they overdrew
-// nothing it is r: chances not taken are not saved up, since that would let the last trials break
-// limits almost surely. So with chances that are what they say, r·N of N trials are expected beyond
-// at most, and with chances that are not, the trials beyond are answered by caution.
+// An excess of earlier trials is spread over the remaining ones. Risk not taken is not saved up: it
+// would let the last trials break limits almost surely. If the chances are right, at most r·N of N
+// trials are expected beyond; if they are not, later trials become safer.
 
-// leastRisk is the share of most_risk that a decision may always take. A place without any risk is
-// where everything is known: a study held to it would ask there to its end. Trials beyond are a
-// tenth as frequent as asked for then, even if the model is wrong about its chances by as much as a
-// factor of ten.
+// leastRisk is the share of most_risk that every decision may take. Only places where everything is
+// known have no risk, and a study held to them would never leave them. With it a share r/10 of the
+// trials breaks the limit, or r if the true chances are ten times as large as the model's.
 const leastRisk = 0.1
 
 const mostRisk = "most_risk"
@@ -485,11 +486,11 @@ const mostRisk = "most_risk"
 // allowance is the risk that a decision may take with some limits.
 type allowance struct {
 	costs []int
-	most  float64
-	now   float64
+	most  float64 // r
+	now   float64 // what the decision may take
 }
 
-// allowancesAt are the risks that decision t may take; none where any is taken that is worth it.
+// allowancesAt are the risks that decision t may take; none where risk is not bounded.
 func (s *task) allowancesAt(t int) []allowance {
 	list := s.risksAsked()
 	if len(list) == 0 {
@@ -512,7 +513,7 @@ func (s *task) allowancesAt(t int) []allowance {
 	return list
 }
 
-// risksAsked are the limits that are read, each with its risk or all with one.
+// risksAsked lists the learned limits whose risk is bounded, each by itself or all together.
 func (s *task) risksAsked() []allowance {
 	var list []allowance
 	for _, j := range s.cfg.learned() {
@@ -526,7 +527,7 @@ func (s *task) risksAsked() []allowance {
 	return list
 }
 
-// chanceAny is the chance that one of some costs is broken, of which each is with that chance.
+// chanceAny is the chance that at least one of some costs is broken, given the chance of each cost.
 func (c *Config) chanceAny(breaks []float64, costs []int) float64 {
 	switch {
 	case len(breaks) == 0:
@@ -537,14 +538,14 @@ func (c *Config) chanceAny(breaks []float64, costs []int) float64 {
 	return 1 - c.chanceAll(costs, func(j int) float64 { return 1 - breaks[j] }, func(j int) float64 { return breaks[j] })
 }
 
-// chanceAll is the chance that all of some learned costs are kept, each being kept and broken with
-// those chances. Metrics count as independent of one another. Limits on one metric are on one
-// number: a value that breaks one breaks all that are tighter on its side, and none on the other,
+// chanceAll is the chance that all of some learned costs are kept, given the chances that each is
+// kept and broken. Metrics count as independent of one another. Limits on one metric concern one
+// number: a value that breaks one limit breaks all tighter ones on its side, and none on the other,
 //
 //	Π_metric [min_{one side} P(g_j ≤ 0) − max_{other side} P(g_j > 0)]⁺.
 //
-// Where outputs are raw each limit's prior mean is its own threshold, so that its chance is of a
-// number that differs from the others' by as much of that as the readings have not settled.
+// Where outputs are raw, each limit's prior mean is its own threshold, so that the chances of a
+// metric's limits refer to numbers that differ as far as the readings have not determined them.
 func (c *Config) chanceAll(costs []int, keeps, breaks func(j int) float64) float64 {
 	chance := 1.0
 	for n, j := range costs {
@@ -567,7 +568,7 @@ func (c *Config) chanceAll(costs []int, keeps, breaks func(j int) float64) float
 	return chance
 }
 
-// learned are the costs that are read.
+// learned lists the learned costs.
 func (c *Config) learned() []int {
 	return lists.Where(len(c.Costs), func(j int) bool { return c.Costs[j].Knowledge == Learned })
 }

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// without are the numbers of a list that are not in another.
+// without are the numbers of a list that are not among others.
 func without(list, others []int) []int {
 	gone := map[int]bool{}
 	for _, i := range others {
@@ -14,9 +14,9 @@ func without(list, others []int) []int {
 	return slices.DeleteFunc(slices.Clone(list), func(i int) bool { return gone[i] })
 }
 
-// appendOnly is a list (a persistent vector) that grows along a line of states: whoever appends
-// first to the end of what there is does so in place, anybody else copies. Items are never
-// overwritten, so that reading needs no lock. The zero value is empty.
+// appendOnly is a persistent vector that grows along a line of states: the first to append to its
+// end does so in place, anybody else copies. Items are never overwritten, so reading needs no lock.
+// The zero value is empty.
 type appendOnly[T any] struct {
 	items []T
 	end   *atomic.Int64 // of what has been written behind items

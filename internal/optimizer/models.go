@@ -19,24 +19,25 @@ type metricModel struct {
 	centre, scale float64
 	warp          warp.Warp
 	toldFactor    float64 // multiplies the noise variances told with readings
-	inflation     float64 // the part of lambda, unless it was told, and of the kernel's variance that is not fitted
-	inflated      bool    // lambda holds the inflation: nothing was told or given in its place
+	inflation     float64 // see FittedMetric; the kernel's variance includes it, and lambda where inflated
+	inflated      bool    // noise was fitted, and neither told nor given
 	freedom       float64 // degrees of freedom of the bands, 0 for normal ones
 	fitted        bool    // all free hyperparameters, not only centre and scale
 	count         int     // readings the last fit was made from
 }
 
-// scaled tells whether a metric's unit is known: outputs are modelled as they are, or a fit has
-// given a scale.
+// scaled tells whether a metric has a scale: outputs are modelled as they are, or a fit has set
+// one.
 func (s *task) scaled(m metricModel) bool { return !s.cfg.Standardize || m.count > 0 }
 
+// firstModels are the metrics' models before the first fit.
 func (s *task) firstModels() []metricModel {
 	return lists.Map(s.cfg.Metrics, func(m Metric) metricModel {
 		return metricModel{kernel: m.Kernel, lambda: m.lambdaAt(1), scale: 1, warp: warp.Identity, toldFactor: 1, inflation: 1}
 	})
 }
 
-// lambdaAt is λ in modelled units when the scale is known.
+// lambdaAt is λ in modelled units, given the scale.
 func (m Metric) lambdaAt(scale float64) float64 {
 	if m.NoiseVariance > 0 {
 		return max(1/maxMagnitude, min(m.NoiseVariance/(scale*scale), maxMagnitude))
@@ -44,6 +45,7 @@ func (m Metric) lambdaAt(scale float64) float64 {
 	return m.Lambda
 }
 
+// refitted are the models after a fit.
 func (s *task) refitted(models []metricModel, by Fit) []metricModel {
 	models = slices.Clone(models)
 	for i, f := range by.Metrics {
@@ -66,9 +68,9 @@ func (s *task) refitted(models []metricModel, by Fit) []metricModel {
 	return models
 }
 
-// uninflated is the fit without inflation where the noise was told. Residuals are noise for the
-// most part then, and how wide that is was told: they say little of how wide the function's own
-// uncertainty is, enough for what is said of it on average, and too little to decide by.
+// uninflated is the fit without inflation where the noise was told. Residuals then are mostly noise
+// of a known width and say little of the width of the function's own uncertainty: enough to show it
+// right on average, too little to decide by.
 func (f Fit) uninflated() Fit {
 	f.Metrics = slices.Clone(f.Metrics)
 	for i := range f.Metrics {
@@ -79,7 +81,7 @@ func (f Fit) uninflated() Fit {
 	return f
 }
 
-// warp is how the readings are warped; a fit that says nothing leaves them as they are.
+// warp is how readings are warped, the identity where the fit has none.
 func (f FittedMetric) warp() warp.Warp {
 	if f.Warp.Scale > 0 {
 		return f.Warp
@@ -87,7 +89,7 @@ func (f FittedMetric) warp() warp.Warp {
 	return warp.Identity
 }
 
-// toldFactor is the factor of the noise variances told; a fit that says nothing leaves them as they are.
+// toldFactor multiplies the noise variances that were told; 1 where the fit has none.
 func (f FittedMetric) toldFactor() float64 {
 	if f.Told > 0 {
 		return f.Told
@@ -95,8 +97,8 @@ func (f FittedMetric) toldFactor() float64 {
 	return 1
 }
 
-// apply puts the hyperparameters of a fit in force that are free; what is given stays. The model is
-// a fitted one when all lengthscales and noise that are free, and something at all, was fitted.
+// apply sets the free hyperparameters to those of a fit; the others stay. The model is a fitted one
+// if anything was fitted, and all free lengthscales and the noise, if free, were.
 func (m *metricModel) apply(f FittedMetric, free Metric) {
 	lengthscales, noise := free.FreeLengthscales && f.Lengthscales != nil, free.FreeNoise && f.Lambda > 0
 	variance := free.FreeVariance && f.Variance > 0
@@ -147,8 +149,8 @@ func sameKernel(a, b Kernel) bool {
 	return slices.Equal(a.Lengthscales, b.Lengthscales)
 }
 
-// readingLambda is λ of round's reading: what was told with it, else what is known of it and of the
-// settings; and what doubts add.
+// readingLambda is λ of round's reading: as told with it, else as known of the reading or the
+// settings; with doubtNoise for one in doubt.
 func (s *task) readingLambda(round int, r Reading, m metricModel) float64 {
 	lambda := s.undoubtedLambda(round, r, m)
 	if s.cfg.Fit && r.InDoubt && s.scaled(m) {
@@ -157,14 +159,15 @@ func (s *task) readingLambda(round int, r Reading, m metricModel) float64 {
 	return lambda
 }
 
-// doubtNoise is λ of what speaks against a reading in doubt: with a standard deviation as large as its distance
-// from what was expected it has next to no say where other readings have some, as one that its replicates
-// contradict; where nothing else is known it still tells something.
+// doubtNoise is the noise variance added to a reading in doubt, its squared distance from what was
+// expected. Next to other readings it then hardly counts, like one that its replicates contradict;
+// where nothing else is known it still tells something.
 func (m metricModel) doubtNoise(r Reading) float64 {
 	distance := m.warp.To(clampMagnitude((r.Value-m.centre)/m.scale)) - m.warp.To(clampMagnitude((r.Expected-m.centre)/m.scale))
 	return min(distance*distance, maxMagnitude)
 }
 
+// undoubtedLambda is readingLambda of a reading that is not in doubt.
 func (s *task) undoubtedLambda(round int, r Reading, m metricModel) float64 {
 	if !s.cfg.Fit || r.SD <= 0 || !s.scaled(m) {
 		return m.noise.ofReading(round, s.placeOf(round), m.lambda)
@@ -173,14 +176,14 @@ func (s *task) undoubtedLambda(round int, r Reading, m metricModel) float64 {
 	return min(fit.Told(sd*sd, m.toldFactor), maxMagnitude)
 }
 
-// noise is what is known of λ beyond one number for a metric; the zero value knows nothing.
+// noise is what is known of a metric's λ beyond one number; the zero value knows nothing.
 type noise struct {
-	list, contradicting []NoiseAt          // as the fit named them, inflated
+	list, contradicting []NoiseAt          // of settings and of single readings as in the fit, inflated
 	settings            map[string]float64 // λ by place
 	wrong               map[int]float64    // λ of single readings, by round
 }
 
-// makeNoise looks up the places that a fit names; every λ is multiplied by factor.
+// makeNoise makes the noise that a fit found, every λ times a factor.
 func (s *task) makeNoise(f FittedMetric, factor float64) noise {
 	if f.Settings == nil && f.Wrong == nil {
 		return noise{}
@@ -198,7 +201,7 @@ func (s *task) makeNoise(f FittedMetric, factor float64) noise {
 	return n
 }
 
-// ofReading is λ of round's reading at a place, or otherwise where nothing is known.
+// ofReading is λ of round's reading at a place, otherwise where nothing is known.
 func (n noise) ofReading(round int, at Place, otherwise float64) float64 {
 	if lambda, ok := n.wrong[round]; ok {
 		return lambda
@@ -206,7 +209,7 @@ func (n noise) ofReading(round int, at Place, otherwise float64) float64 {
 	return n.atPlace(at, otherwise)
 }
 
-// atPlace is λ of one more reading at a place, or otherwise where nothing is known.
+// atPlace is λ of one more reading at a place, otherwise where nothing is known.
 func (n noise) atPlace(p Place, otherwise float64) float64 {
 	if len(n.settings) > 0 {
 		if lambda, ok := n.settings[placeKey(p)]; ok {
@@ -216,7 +219,7 @@ func (n noise) atPlace(p Place, otherwise float64) float64 {
 	return otherwise
 }
 
-// inflated are these λ times a factor.
+// inflated multiplies every λ by a factor.
 func inflated(list []NoiseAt, factor float64) []NoiseAt {
 	var out []NoiseAt
 	for _, at := range list {
@@ -233,19 +236,18 @@ func (n noise) same(o noise) bool {
 //
 //	response = sign·w((value − centre)/scale),   target = response + shift,
 //
-// the response having prior mean 0. For a cost, −(shift − margin) is the response at the limit, so
-// that target − margin ≤ 0 exactly when the limit holds: w rises. The margin is the distance kept
-// from the limit.
+// the response having prior mean 0. For a cost, margin − shift is the response at the limit, so
+// that target − margin ≤ 0 exactly when the limit holds, as w is increasing. The margin is the
+// distance to keep from the limit.
 type transform struct {
 	sign, centre, scale float64
 	warp                warp.Warp
 	shift, margin       float64
-	priorOnly           bool // readings are not looked at: the response is the prior's 0
+	priorOnly           bool // readings are not used: every response counts as 0, the prior mean
 }
 
-// maxMagnitude is the largest size of a standardised reading and of a response, so that squares and
-// products of two stay within a float64. Only readings come near it that are a hundred orders of
-// magnitude apart.
+// maxMagnitude bounds standardised readings, responses and λ, so that squares and products of two
+// stay within a float64. Only readings that differ by a hundred orders of magnitude reach it.
 const maxMagnitude = 1e100
 
 func clampMagnitude(x float64) float64 { return max(-maxMagnitude, min(x, maxMagnitude)) }
@@ -259,7 +261,7 @@ func (t transform) response(value float64) float64 {
 
 func (t transform) target(value float64) float64 { return t.response(value) + t.shift }
 
-// toMetric is the value whose response it is.
+// toMetric is the value with this response.
 func (t transform) toMetric(response float64) float64 {
 	return t.centre + t.scale*t.warp.From(t.sign*response)
 }
@@ -271,8 +273,8 @@ func (t transform) moments(mean, sd float64) (m, s float64) {
 	return t.centre + t.scale*m, t.scale * s
 }
 
-// band are the values, in metric units, whose responses lie width standard deviations beside the
-// mean.
+// band returns the values, in metric units, whose responses lie width standard deviations on each
+// side of the mean.
 func (t transform) band(mean, sd, width float64) (lower, upper float64) {
 	if t.warp == warp.Identity {
 		middle, reach := t.toMetric(mean), width*(t.scale*sd)
@@ -282,8 +284,8 @@ func (t transform) band(mean, sd, width float64) (lower, upper float64) {
 	return min(a, b), max(a, b)
 }
 
-// excess is E[g⁺] in metric units, g = sign·(value − threshold) for a value whose target is N(mean
-// + margin, sd²).
+// excess is E[g⁺] in metric units, for g = sign·(value − threshold) and a value whose target
+// without its margin is N(mean, sd²).
 func (t transform) excess(mean, sd, threshold float64) float64 {
 	if t.warp.Straight() {
 		return t.scale * t.warp.Scale * policy.ExpectedImprovement(mean, sd)
@@ -292,13 +294,13 @@ func (t transform) excess(mean, sd, threshold float64) float64 {
 	return expectAbove(limit+mean, sd, limit, func(response float64) float64 { return t.sign * (t.toMetric(response) - threshold) })
 }
 
-// Gauss–Legendre rules for what of a normal density lies above some place, and above its mean at
-// most.
+// Gauss–Legendre rules for the part of a normal density above a point below its mean, and above one
+// beyond its mean.
 var wholeRule, upperRule = policy.NewRule(64), policy.NewRule(32)
 
 // expectAbove is E[f(U); U > from] for U ~ N(mean, sd²), by a Gauss–Legendre rule from there to 8
-// standard deviations above the mean, of 64 points, or 32 where it begins above the mean; what lies
-// beyond has a probability of 1e-15.
+// standard deviations above the mean, of 64 points, or 32 if it begins above the mean. The rest has
+// a probability of 1e-15.
 func expectAbove(mean, sd, from float64, f func(u float64) float64) float64 {
 	const reach = 8.0
 	low := max((from-mean)/max(sd, math.SmallestNonzeroFloat64), -reach)
@@ -320,8 +322,8 @@ func expectAbove(mean, sd, from float64, f func(u float64) float64) float64 {
 	return half * sum / math.Sqrt(2*math.Pi)
 }
 
-// transform gives the map of target k under the hyperparameters m. Raw outputs have prior mean 0
-// for the reward and for g; standardised ones have the metric's centre.
+// transform is the transform of target k with the hyperparameters m. With raw outputs the prior
+// means of the reward and of g are 0; otherwise they are at the metric's centre.
 func (cfg *Config) transform(k target, m metricModel) transform {
 	t := transform{sign: k.sign, centre: m.centre, scale: m.scale, warp: m.warp}
 	if k.cost < 0 {
@@ -331,12 +333,12 @@ func (cfg *Config) transform(k target, m metricModel) transform {
 	if !cfg.Standardize {
 		t.centre = c.Threshold
 	}
-	if t.warp == warp.Identity || t.warp.Logarithmic() { // whose scale is that of the largest readings, and may be many times the limit
+	if t.warp == warp.Identity || t.warp.Logarithmic() { // a logarithm's scale is that of the largest readings, perhaps many times the limit
 		t.margin = c.Margin
 		t.shift = c.Margin - t.response(c.Threshold)
 		return t
 	}
-	// The limit with its margin is a reading like any other: it is moved in scales, then warped.
+	// The limit is moved by the margin in scales, then warped like a reading.
 	t.shift = -t.response(c.Threshold - t.sign*c.Margin*t.scale)
 	t.margin = t.shift + t.response(c.Threshold)
 	return t

@@ -20,7 +20,7 @@ func (s *evidence) priorRegimes() []*regime {
 	return s.prior.regimes
 }
 
-// samePoint tells whether a round was played at the same point in the history this state extends.
+// samePoint tells whether a round was played at the same point in the prior history.
 func (s *evidence) samePoint(round int) bool {
 	if s.prior == nil || round > len(s.prior.history.Rounds) {
 		return false
@@ -29,14 +29,14 @@ func (s *evidence) samePoint(round int) bool {
 	return a.Arm == b.Arm && slices.Equal(a.Point, b.Point)
 }
 
-// scaledFrom is, for each cost, the first decision with a scale of its metric. A price in units that
-// nothing is known of yet would depend on the unit.
+// scaledFrom is, for each cost, the first decision with a scale of its metric. A multiplier in
+// unknown units would depend on the unit.
 func (s *evidence) scaledFrom() []int {
 	return lists.Map(s.targets[1:], func(t target) int { return s.scaleSince(t.metric) })
 }
 
-// scaleSince is the first decision with a scale of the metric: 1 where outputs are as they are and for
-// what is given, beyond the next decision where there is none yet.
+// scaleSince is the first decision with a scale of the metric: 1 with raw outputs and for given
+// costs, beyond the next decision where there is none yet.
 func (s *evidence) scaleSince(metric int) int {
 	if metric < 0 || !s.cfg.Standardize {
 		return 1
@@ -47,7 +47,7 @@ func (s *evidence) scaleSince(metric int) int {
 	return s.Round() + 1
 }
 
-// releasePrior forgets the prior state once nothing more is taken from it.
+// releasePrior drops the references to the prior state once it is no longer needed.
 func (s *evidence) releasePrior() {
 	s.prior, s.kept = nil, nil
 	for _, regime := range s.regimes {
@@ -57,7 +57,7 @@ func (s *evidence) releasePrior() {
 	}
 }
 
-// TooLarge is why there is no model: it would take more memory than it may.
+// TooLarge is the error of a model that would take more memory than it may.
 type TooLarge struct {
 	Readings    int // of the largest regression
 	Regressions int
@@ -68,8 +68,8 @@ func (e *TooLarge) Error() string {
 	return fmt.Sprintf("%d regressions of up to %d readings take %d bytes, and there are %d", e.Regressions, e.Readings, e.Bytes, e.Room)
 }
 
-// checkRoom refuses a model that would take more memory than it may, before any of it is worked
-// out: a triangle of rows for each regression.
+// checkRoom refuses a model that would take too much memory, before any of it is computed: a
+// triangle of float64 rows for each regression.
 func (s *evidence) checkRoom() error {
 	need := TooLarge{Room: s.room}
 	for _, regime := range s.regimes {
@@ -87,7 +87,7 @@ func (s *evidence) checkRoom() error {
 	return nil
 }
 
-// regressAll works out the regressions of every regime.
+// regressAll computes the regressions of every regime.
 func (s *evidence) regressAll(ctx context.Context) error {
 	s.regimes = s.listRegimes()
 	s.agreed = s.agree()
@@ -107,8 +107,7 @@ func (s *evidence) regressAll(ctx context.Context) error {
 	return nil
 }
 
-// build works out the regressions of a regime, taking over what the prior state's worked out for
-// the same rounds.
+// build computes the regressions of a regime, reusing those of the prior state for the same rounds.
 func (s *evidence) build(ctx context.Context, regime *regime) error {
 	if err := cores.Each(len(regime.groups), func(i int) error {
 		g := regime.groups[i]
@@ -161,7 +160,7 @@ func (s *evidence) groupMetrics(regime *regime) {
 	}
 }
 
-// whitenedBefore is the beginning of target k's z that the prior state has worked out already.
+// whitenedBefore is the beginning of target k's z that the prior state has computed.
 func (s *evidence) whitenedBefore(k int, g *group, y []float64) []float64 {
 	for _, old := range s.priorRegimes() {
 		if g.continues == nil || old.groups[old.groupOf[s.targets[k].metric]] != g.continues {
@@ -176,8 +175,8 @@ func (s *evidence) whitenedBefore(k int, g *group, y []float64) []float64 {
 	return nil
 }
 
-// regress factorises K + Λ for a group's arrivals, unless they are taken in sequence, appending to
-// a factor of the prior state or of an earlier regime that agrees with their beginning.
+// regress factorises K + Λ of a group's arrivals, unless it is updated in sequence. It appends to a
+// factor of the prior state or of an earlier regime with the same beginning.
 func (s *evidence) regress(ctx context.Context, regime *regime, g *group, inSequence bool) (err error) {
 	defer func() {
 		if err != nil {
@@ -193,7 +192,8 @@ func (s *evidence) regress(ctx context.Context, regime *regime, g *group, inSequ
 	return s.appendRounds(ctx, g.Data, g.model.kernel, g.order[g.reused:], s.kept)
 }
 
-// continueFrom takes over the longest beginning that a regression of those regimes has in common with it.
+// continueFrom reuses the longest beginning that a regression of those regimes has in common with
+// g.
 func (g *group) continueFrom(regimes []*regime, samePoint func(round int) bool) {
 	for _, regime := range regimes {
 		for _, old := range slices.Concat(regime.groups, regime.own) {
@@ -206,7 +206,7 @@ func (g *group) continueFrom(regimes []*regime, samePoint func(round int) bool) 
 	}
 }
 
-// agreeing is the number of leading arrivals whose points and noise are the same in an earlier
+// agreeing is the number of leading arrivals with the same points and noise in an earlier
 // regression.
 func agreeing(old, now *group, samePoint func(round int) bool) int {
 	if old.Data == nil || !old.model.sameRegression(now.model) {
@@ -223,8 +223,8 @@ func agreeing(old, now *group, samePoint func(round int) bool) int {
 	return n
 }
 
-// groupOwn lists the regressions of an algorithm that does not act on the arrived readings of each
-// metric.
+// groupOwn lists the regressions of an algorithm that acts on other data than the arrived readings
+// of each metric.
 func (s *evidence) groupOwn(regime *regime) {
 	regime.ownOf = slices.Repeat([]int{-1}, len(s.targets))
 	switch {
@@ -239,7 +239,8 @@ func (s *evidence) groupOwn(regime *regime) {
 	}
 }
 
-// addOwn has target k regressed on the points of rounds from when they count on, with its metric's model.
+// addOwn regresses target k, with its metric's model, on the points of rounds from when they count
+// on.
 func (s *evidence) addOwn(regime *regime, k int, counts func(n int) (since int, ok bool)) {
 	metric := s.targets[k].metric
 	m := regime.models[metric]
@@ -251,16 +252,16 @@ func (s *evidence) addOwn(regime *regime, k int, counts func(n int) (since int, 
 	}
 }
 
-// From how many readings on candidates are regressed together: twice their number, as long as the
-// factor's rows cost more; see docs/benchmarks.md.
+// The posterior over all candidates takes the place of a factor's rows from readingsAnArm readings per
+// candidate on, but not with fewer than leastReadings; see docs/benchmarks.md.
 const (
 	readingsAnArm = 2
 	leastReadings = 512
 )
 
 // inSequence tells whether so many readings of a regime are regressed by the posterior over all
-// candidates. Algorithms that forget, or that act on data of their own, need the rows; so does
-// looking at rounds before the regime.
+// candidates. Algorithms with a window or data of their own need rows, and so does replaying rounds
+// before the regime.
 func (s *evidence) inSequence(regime *regime, readings int) bool {
 	if s.arms == nil || s.traits.First != nil || s.traits.ActsOnOwnData() || s.traits.MovesByEstimate && regime.from > 1 && slices.Contains(s.scaledFrom(), regime.from) {
 		return false
@@ -269,7 +270,7 @@ func (s *evidence) inSequence(regime *regime, readings int) bool {
 	return readings > max(readingsAnArm*M, leastReadings) && M*M <= posterior.MostKept
 }
 
-// updateSequentially works out the posterior over all candidates for a regime's regression.
+// updateSequentially computes the posterior over all candidates of a regime's regression.
 func (s *evidence) updateSequentially(ctx context.Context, regime *regime, g *group) error {
 	targets := s.targetsOf(regime, g)
 	st, come, err := s.sequentialBefore(ctx, regime, g, targets)
@@ -299,7 +300,7 @@ func (s *evidence) updateSequentially(ctx context.Context, regime *regime, g *gr
 	return nil
 }
 
-// targetsOf are the targets that a regime's regression serves, in order.
+// targetsOf are the targets of a regime's regression, in order.
 func (s *evidence) targetsOf(regime *regime, g *group) []int {
 	return lists.Where(len(s.targets), func(k int) bool {
 		metric := s.targets[k].metric
@@ -307,7 +308,7 @@ func (s *evidence) targetsOf(regime *regime, g *group) []int {
 	})
 }
 
-// note writes down what decision t expected at its own place.
+// note records what decision t predicted at its own place.
 func (s *evidence) note(ctx context.Context, g *group, metric, t int) (posterior.Noted, error) {
 	arms := g.sequential.arms
 	arm := s.history.Rounds[t-1].Arm
@@ -338,8 +339,8 @@ func (s *evidence) narrowed(ctx context.Context, g *group, arms *gp.Arms, waitin
 	return arms, nil
 }
 
-// sequentialBefore is what the prior state had come to, where everything that it went through still
-// holds, else the prior over the candidates; come are the readings, by their position in the order,
+// sequentialBefore is the posterior that the prior state had come to, if everything in it still
+// holds, else the prior over the candidates. come lists the readings, by position in the order,
 // that are not in it yet.
 func (s *evidence) sequentialBefore(ctx context.Context, regime *regime, g *group, targets []int) (st *sequential, come []int, err error) {
 	for _, old := range s.priorRegimes() {
@@ -356,8 +357,8 @@ func (s *evidence) sequentialBefore(ctx context.Context, regime *regime, g *grou
 	return &sequential{arms: fresh, from: regime.from}, lists.Below(len(g.order)), err
 }
 
-// continued is what a regression had come to of the prior state for one with the same kernel and
-// noise; nil where what it went through does not hold.
+// continued is what a regression of the prior state had come to, for one with the same kernel and
+// noise; nil where something in it no longer holds.
 func (s *evidence) continued(old *regime, before *group, regime *regime, g *group, targets []int) (st *sequential, come []int) {
 	first, known := regime.from-old.from, before.sequential.noted
 	for _, k := range targets {
@@ -381,8 +382,8 @@ func (s *evidence) continued(old *regime, before *group, regime *regime, g *grou
 	return &sequential{before.sequential.arms.Clone(), regime.from, known}, come
 }
 
-// added are the positions of the readings that a regression has beyond those of an earlier one,
-// which begins with the same ones; not ok when it lacks some, or has others.
+// added lists the positions of the readings that a regression has beyond those of an earlier one
+// with the same beginning; not ok if the earlier one has others.
 func added(old *regime, before *group, regime *regime, g *group, targets []int, same int) (come []int, ok bool) {
 	has := func(i, j int) bool {
 		return before.order[i] == g.order[j] &&
@@ -399,9 +400,9 @@ func added(old *regime, before *group, regime *regime, g *group, targets []int, 
 	return come, i == len(before.order)
 }
 
-// windows remembers the last window of each regression while the rounds are gone through in order,
-// so that each is made from the one before: points that leave at its beginning are dropped in O(W²)
-// instead of factorising the rest again in O(W³). It agrees with that to 1e-9.
+// windows holds the last window of each regression while the rounds are replayed in order. The next
+// one is made from it by dropping its oldest points in O(W²), instead of in O(W³) anew; they agree
+// to 1e-9.
 type windows map[*group]window
 
 type window struct {
@@ -409,8 +410,8 @@ type window struct {
 	data  *gp.Data
 }
 
-// windowed conditions on the given readings of a regression, from the last window where that is
-// remembered and begins alike.
+// windowed conditions on the given readings of a regression, starting from the last window where it
+// has the same beginning.
 func (s *evidence) windowed(ctx context.Context, slid windows, g *group, order []arrival) (*gp.Data, error) {
 	last, ok := slid[g]
 	data, come := gp.NewData(g.function, s.inputWidth(g.model.kernel)), order
@@ -427,8 +428,8 @@ func (s *evidence) windowed(ctx context.Context, slid windows, g *group, order [
 	return data, err
 }
 
-// dropped is how many readings at the beginning of the last window have left, its rest being the
-// beginning of the present one; all of them and more where the windows do not continue each other.
+// dropped is how many readings at the beginning of the last window are no longer in the present
+// one, whose beginning is the rest; more than all of them where there is no such rest.
 func dropped(last, order []arrival) int {
 	for left := range last {
 		if rest := last[left:]; len(rest) <= len(order) && slices.Equal(rest, order[:len(rest)]) {
@@ -438,7 +439,7 @@ func dropped(last, order []arrival) int {
 	return len(last) + len(order)
 }
 
-// listRegimes cuts the history at its fits.
+// listRegimes splits the history at its fits.
 func (s *task) listRegimes() []*regime {
 	next := len(s.history.Rounds) + 1
 	first := s.firstModels()

@@ -20,6 +20,7 @@ func (s Space) width() int {
 	return n
 }
 
+// inputs is the number of the parameter's kernel inputs.
 func (d Dim) inputs() int {
 	if d.Kind == Categorical {
 		return d.Choices
@@ -49,13 +50,13 @@ func (d Dim) appendInputs(x []float64, u float64) []float64 {
 	return append(x, d.Low+u*(d.High-d.Low))
 }
 
-// Choice is the index of the choice that unit coordinate u stands for, of a categorical parameter.
+// Choice is the index of the choice at unit coordinate u of a categorical parameter.
 func (d Dim) Choice(u float64) int {
 	return min(max(int(u*float64(d.Choices)), 0), d.Choices-1)
 }
 
-// dissimilarity is the squared distance of two points in unit coordinates, two different choices being 1
-// apart: they have no order.
+// dissimilarity is the squared distance of two points in unit coordinates, where two different
+// choices, which have no order, are 1 apart.
 func (s Space) dissimilarity(u, v []float64) float64 {
 	sum := 0.0
 	for k, d := range s.Dims {
@@ -69,8 +70,8 @@ func (s Space) dissimilarity(u, v []float64) float64 {
 	return sum
 }
 
-// relabelled takes a point of a space-filling sequence to the arms' choices in the order in which
-// the arms first have them, so that it matters nowhere how choices are listed.
+// relabelled maps a point of a space-filling sequence to the arms' choices in the order in which
+// the arms first have them, so that the order in which choices are listed does not matter.
 func (s Space) relabelled(u []float64) []float64 {
 	v := slices.Clone(u)
 	for k, d := range s.Dims {
@@ -94,7 +95,7 @@ func (s Space) inputLengthscales(lengthscales []float64) []float64 {
 	return lists.At(lengthscales, s.inputParameters())
 }
 
-// inputParameters says, for each kernel input, which parameter it belongs to.
+// inputParameters gives, for each kernel input, the index of its parameter.
 func (s Space) inputParameters() []int {
 	var out []int
 	for k, d := range s.Dims {
@@ -103,8 +104,7 @@ func (s Space) inputParameters() []int {
 	return out
 }
 
-// categories says, for each kernel input, which categorical parameter it belongs to, −1 for a
-// number.
+// categories gives, for each kernel input, the index of its categorical parameter, −1 for a number.
 func (s Space) categories() []int {
 	out := s.inputParameters()
 	for i, k := range out {
@@ -115,8 +115,7 @@ func (s Space) categories() []int {
 	return out
 }
 
-// inputRange is the extent of a parameter in kernel inputs, which default lengthscales are a
-// fraction of.
+// inputRange is the extent of a parameter in kernel inputs.
 func (d Dim) inputRange() float64 {
 	if d.Kind == Categorical {
 		return 1
@@ -124,8 +123,8 @@ func (d Dim) inputRange() float64 {
 	return d.High - d.Low
 }
 
-// Holding is the space of which some parameters, by their index, are held at unit coordinates that Settle
-// leaves as they are. Nothing else of it may be suggested; what is modelled is all of it, as before.
+// Holding is the space with some parameters, by index, held at unit coordinates that Settle does
+// not change. Points elsewhere are not suggested; they are modelled as before.
 func (s Space) Holding(held map[int]float64) Space {
 	s.Dims = slices.Clone(s.Dims)
 	for k, u := range held {
@@ -144,11 +143,11 @@ func (s Space) Holding(held map[int]float64) Space {
 	return s
 }
 
-// sameCoordinate is how far unit coordinates lie apart at most that are the same setting, as worked out
-// from clean decimals and by settling.
+// sameCoordinate is the largest difference of equal unit coordinates: settling and clean decimals
+// round differently.
 const sameCoordinate = 1e-9
 
-// holds tells whether a point has what is held.
+// holds tells whether a point has the held coordinates.
 func (s Space) holds(u []float64) bool {
 	for k, d := range s.Dims {
 		if d.Held && math.Abs(u[k]-d.At) > sameCoordinate {
@@ -158,7 +157,7 @@ func (s Space) holds(u []float64) bool {
 	return true
 }
 
-// offers tells whether a place has not run out, and has what is held.
+// offers tells whether a place is available and has the held coordinates.
 func (s Space) offers(p Place) bool {
 	if p.Arm < 0 {
 		return s.holds(p.U)
@@ -172,14 +171,13 @@ func (s Space) settle(u []float64) ([]float64, bool) {
 	return v, s.Settle == nil || s.Settle(v)
 }
 
-// fewest is the number of allowed points below which space-filling points do not show what there
-// is.
+// fewest is the number of allowed points below which space-filling points do not represent what is
+// allowed.
 const fewest = 100
 
-// allowed are space-filling points that are allowed, settled. Where there are hardly any, as of a
-// mixture of many parts, they are taken to where they leave a remainder; where that does not help,
-// since input constraints leave next to nothing, others are found walking from points that are
-// known to be allowed.
+// allowed are the allowed ones of space-filling points, settled. Where they are few, as in mixtures
+// of many parts, points mapped by Fill are added; where they are still few, as with narrow input
+// constraints, points walked to from Inside.
 func (s Space) allowed(points [][]float64, seed uint64) [][]float64 {
 	found := s.settled(points)
 	if len(found) < fewest && s.Fill != nil {
@@ -195,17 +193,17 @@ func (s Space) allowed(points [][]float64, seed uint64) [][]float64 {
 	return found
 }
 
-// walked is how many space-filling points one that is walked to stands for.
+// walked is how many space-filling points one walked point stands for.
 const walked = 4
 
-// settled are those of the points that are allowed, settled.
+// settled are the allowed ones of the points, settled.
 func (s Space) settled(points [][]float64) [][]float64 {
 	return lists.Pick(points, s.settle)
 }
 
-// reach leaves points as they are where enough are allowed. Otherwise it draws each that is not
-// allowed back towards one that is, to a place on the way that is allowed, spread as evenly as
-// points of a ball are along its radii.
+// reach returns the points where enough of them are allowed. Otherwise each that is not allowed is
+// drawn back towards from, which is, to a random allowed place on the way, with the radial
+// distribution of points spread evenly over a ball.
 func (s Space) reach(points [][]float64, from []float64, seed uint64) [][]float64 {
 	if len(s.settled(points)) >= fewest {
 		return points
@@ -222,7 +220,7 @@ func (s Space) reach(points [][]float64, from []float64, seed uint64) [][]float6
 	return drawn
 }
 
-// reachStream keeps these draws apart from others of the same seed.
+// reachStream separates these random numbers from others of the same seed.
 const reachStream = 0x7265616368
 
 // halvings is how closely farthest looks.
@@ -243,7 +241,7 @@ func (s Space) farthest(from, to []float64) float64 {
 	return low
 }
 
-// between is the point that part of the way from one point to another.
+// between is the point at a fraction of the way from one point to another.
 func between(from, to []float64, part float64) []float64 {
 	u := make([]float64, len(from))
 	for k := range u {
@@ -263,7 +261,7 @@ func (s Space) axes() []search.Axis {
 	return axes
 }
 
-// placeList are places as the regressions see them: the candidates, or those of a shortlist.
+// placeList is a list of places with their kernel inputs: the candidates, or a shortlist.
 type placeList struct {
 	places            []Place
 	features, indices *kernel.Inputs
@@ -278,7 +276,7 @@ func (s Space) newPlaceList(places []Place) *placeList {
 	return a
 }
 
-// inputs are the candidates as a kernel sees them.
+// inputs are the places' inputs of a kernel.
 func (a *placeList) inputs(k Kernel) *kernel.Inputs {
 	if k.Name == "covariance" {
 		return a.indices
@@ -286,7 +284,7 @@ func (a *placeList) inputs(k Kernel) *kernel.Inputs {
 	return a.features
 }
 
-// places lists the arms.
+// places lists the candidates.
 func (s Space) places() []Place {
 	at := asPlaces(s.Arms)
 	for i := range at {
@@ -295,14 +293,14 @@ func (s Space) places() []Place {
 	return at
 }
 
-// asPlaces are points of a continuous space.
+// asPlaces are points of a continuous space as places.
 func asPlaces(points [][]float64) []Place {
 	return lists.Map(points, func(u []float64) Place { return Place{U: u, Arm: -1} })
 }
 
 func (p Place) point() []float64 { return p.U }
 
-// at looks up the given constraints' values for some places of one decision.
+// at looks up the given constraints' values at some places.
 func (k Known) at(places []Place) func(j, i int) float64 {
 	return func(j, i int) float64 {
 		if places[i].Arm >= 0 && j < len(k.Arms) && k.Arms[j] != nil {
@@ -314,11 +312,11 @@ func (k Known) at(places []Place) func(j, i int) float64 {
 
 // Space-filling points of a search.
 const (
-	screenPoints = 2000 // scored first
-	overhang     = 0.1  // of the space that they reach beyond each side; see startingPlaces
+	screenPoints = 2000 // points scored first
+	overhang     = 0.1  // share of the space by which they reach beyond each side; see startingPlaces
 )
 
-// overhanging are points spread over a box that reaches beyond the space, drawn back to its sides.
+// overhanging are points spread over a box that reaches beyond the space, moved back to its sides.
 func (cfg *Config) overhanging(count int, seed uint64) [][]float64 {
 	points := search.Halton(count, len(cfg.Space.Dims), seed)
 	for _, u := range points {
@@ -341,17 +339,17 @@ func distance(x, y []float64) float64 {
 	return math.Sqrt(sum)
 }
 
-// Prior medians of lengthscales. That of a number grows with the root of how many parameters there
-// are, as distances do: otherwise, with many, every point would be alone (Hvarfner, Hellsten,
+// Prior medians of lengthscales. That of a number grows with the root of the number of parameters, as
+// distances do: otherwise all points would be uncorrelated in high dimensions (Hvarfner, Hellsten,
 // Nardi: Vanilla Bayesian Optimization Performs Great in High Dimensions, 2024). A category's
-// choices are √2 apart in one-hot inputs; with 0.3 they would share nothing (a matern52 correlation
-// of 0.001), with √2 half (0.52) until the readings say otherwise.
+// choices are √2 apart in one-hot inputs. With a lengthscale of 0.3 they would be uncorrelated (0.001
+// for matern52); with √2 their correlation is 0.52 until the readings say otherwise.
 const (
 	rangeShare     = 0.2 // of a parameter's range, times √(number of parameters)
 	categoryMedian = math.Sqrt2
 )
 
-// priorLengthscales are the prior medians of every parameter's lengthscale.
+// priorLengthscales are the prior medians of the lengthscales.
 func (s Space) priorLengthscales() []float64 {
 	return lists.Map(s.Dims, func(d Dim) float64 {
 		if d.Kind == Categorical {
@@ -361,7 +359,7 @@ func (s Space) priorLengthscales() []float64 {
 	})
 }
 
-// placeKey tells places apart: by their candidate, else by their coordinates.
+// placeKey identifies a place by its candidate, else by its coordinates.
 func placeKey(p Place) string {
 	if p.Arm >= 0 {
 		return fmt.Sprint(p.Arm)

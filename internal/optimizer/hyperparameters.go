@@ -13,9 +13,9 @@ import (
 	"headroom/internal/optimizer/warp"
 )
 
-// When a metric's hyperparameters are fitted again: at every new reading up to fewReadings, which
-// costs milliseconds and tells much; then when they have grown by soonGrowth, and beyond
-// manyReadings, where little changes and every fit is a regression more to keep, by lateGrowth.
+// A metric's hyperparameters are fitted again at every new reading up to fewReadings, which takes
+// milliseconds and changes much; then whenever the readings have grown by the factor soonGrowth; and
+// beyond manyReadings, where little changes and each fit adds a regression to keep, by lateGrowth.
 const (
 	fewReadings  = 20
 	soonGrowth   = 1.1
@@ -24,10 +24,10 @@ const (
 )
 
 // FitDue tells whether the next decision should be preceded by a fit: at the first decision with
-// max(2, initial design) rounds past and two readings of a metric, and, where hyperparameters are
-// fitted, when a reading is new among few, when the readings have grown by a tenth, of many by
-// half, when one has no place in the logarithm that they are taken for, or when the past was
-// rewritten.
+// max(2, initial design) rounds past and two readings of a metric. Where hyperparameters are fitted
+// it is also due after each of the first readings, when the readings have grown by a tenth, or many
+// of them by half, when a reading cannot be represented by the metric's logarithm, and when the
+// past was rewritten.
 func (s *State) FitDue() bool { return s.cfg.someMetric(s.fitDue) }
 
 func (s *State) fitDue(metric int) bool {
@@ -54,8 +54,8 @@ func (s *State) fitDue(metric int) bool {
 	return changed || count > last && (count <= fewReadings || float64(count) >= growth*float64(last))
 }
 
-// beyondLogarithm tells whether a reading lies beyond the logarithm that a metric's readings are taken
-// for: warped, it would be many deviations from all others, however close it is to them.
+// beyondLogarithm tells whether a reading lies outside the logarithm that models a metric: warped,
+// it would be many deviations from all others, however close it is to them.
 func (s *State) beyondLogarithm(metric int) bool {
 	m := s.next.regime.models[metric]
 	return m.warp.Logarithmic() && slices.ContainsFunc(s.history.undoubted(metric, s.told(metric)), func(round int) bool {
@@ -63,8 +63,8 @@ func (s *State) beyondLogarithm(metric int) bool {
 	})
 }
 
-// FitNow fits the metrics that are due, on all cores, for the next decision on. Those that it cannot
-// fit are left out, and the error is of one of them; else it is that of ctx.
+// FitNow fits the metrics that are due, on all cores, for the next decision on. Metrics that cannot
+// be fitted are left out, and the error is that of one of them; otherwise it is that of ctx.
 func (s *State) FitNow(ctx context.Context) (Fit, error) {
 	f := Fit{From: s.Round(), Metrics: make([]FittedMetric, len(s.cfg.Metrics))}
 	work := cores.New()
@@ -84,6 +84,7 @@ func (s *State) FitNow(ctx context.Context) (Fit, error) {
 	return f, work.Wait()
 }
 
+// fitMetric fits one metric.
 func (s *State) fitMetric(ctx context.Context, metric int) (FittedMetric, error) {
 	rounds := s.history.undoubted(metric, s.told(metric))
 	f := FittedMetric{Set: true, Scale: 1, Count: len(rounds)}
@@ -113,7 +114,7 @@ func (s *State) fitMetric(ctx context.Context, metric int) (FittedMetric, error)
 	f.Freedom = bandFreedom
 	f.Inflation, err = s.inflation(ctx, metric)
 	if f.Settings != nil {
-		f.Inflation = max(f.Inflation, 1) // replicates know the noise better than readings of settings that came out quiet
+		f.Inflation = max(f.Inflation, 1) // replicates tell the noise better than small residuals do
 	}
 	if toLimit > 0 && s.cfg.Metrics[metric].FreeVariance {
 		f.Variance, f.Inflation = max(f.Variance, 1), max(f.Inflation, 1)
@@ -125,10 +126,10 @@ func (s *State) fitMetric(ctx context.Context, metric int) (FittedMetric, error)
 	return f, err
 }
 
-// distanceToLimit is how far the limits of a metric lie from the centre of its readings at most, for an
-// algorithm that goes on from safe settings; 0 for others, and where outputs are raw. The prior has
-// to reach as far with one standard deviation: by the readings of a few safe settings, which hardly
-// differ, all other settings would be safe too.
+// distanceToLimit is the largest distance of a metric's limits from the centre of its readings, for
+// an algorithm that starts from safe seeds; 0 for others, and with raw outputs. One standard
+// deviation of the prior must reach as far: judged by the readings of a few safe settings, which
+// hardly differ, all other settings would be safe, too.
 func (cfg *Config) distanceToLimit(metric int, centre float64) (distance float64) {
 	for _, c := range cfg.Costs {
 		if c.Metric == metric && len(cfg.SafeSeeds) > 0 && cfg.Standardize {
@@ -138,17 +139,17 @@ func (cfg *Config) distanceToLimit(metric int, centre float64) (distance float64
 	return distance
 }
 
-// lastBit is what the last bit of a number is worth, as a part of it: readings that differ by no more
-// are equal, as what was computed in two ways.
+// lastBit is the relative size of a float64's last bit. Readings that differ by no more are equal,
+// as if computed in two ways.
 const lastBit = 0x1p-52
 
-// centreAndScale is the mean and the standard deviation (÷n) of the readings; the latter 1 if they are
-// all equal.
+// centreAndScale is the mean and the standard deviation (÷n) of the readings; the latter is 1 if
+// they are equal.
 func (s *task) centreAndScale(metric int, rounds []int) (centre, scale float64) {
 	values := s.history.values(metric, rounds)
 	centre, scale = meanSD(values)
-	// Of readings that are close for their size the rounding of the mean, some 1e-16 of it for each, is a
-	// part of the deviation; their differences from one of them are exact.
+	// If readings differ little for their size, the rounding of the mean, some 1e-16 of it, would count as
+	// deviation; the differences from one of them are exact.
 	if scale <= 1e-10*math.Abs(centre) {
 		first := values[0]
 		centre, scale = meanSD(lists.Map(values, func(v float64) float64 { return v - first }))
@@ -160,8 +161,8 @@ func (s *task) centreAndScale(metric int, rounds []int) (centre, scale float64) 
 	return centre, scale
 }
 
-// toldNoise is the mean λ of the readings of these rounds where each came with its standard
-// deviation, else 0: no reading is left then to fit the noise of the next one from.
+// toldNoise is the mean λ of the readings of these rounds if each was told with its standard
+// deviation, else 0. No reading is left then to fit the noise of the next one from.
 func (s *task) toldNoise(metric int, rounds []int, f FittedMetric) float64 {
 	m := metricModel{centre: f.Centre, scale: f.Scale, warp: f.warp(), toldFactor: f.toldFactor(), count: f.Count}
 	sum := 0.0
@@ -175,6 +176,7 @@ func (s *task) toldNoise(metric int, rounds []int, f FittedMetric) float64 {
 	return sum / float64(len(rounds))
 }
 
+// fitProblem is the problem of fitting a metric to the readings of these rounds, standardised by f.
 func (v *view) fitProblem(metric int, rounds []int, f FittedMetric) fit.Problem {
 	m := v.cfg.Metrics[metric]
 	now := v.next.regime.models[metric]
@@ -212,14 +214,13 @@ func (v *view) fitProblem(metric int, rounds []int, f FittedMetric) fit.Problem 
 	return p
 }
 
-// unwarpedNoise is λ from which readings that replicates show to be noisy are modelled as they are:
-// a limit on a metric is one on the mean of its readings, and the mean of warped readings would
-// come out as their median.
+// unwarpedNoise is the λ from which replicated readings are not warped: a limit is on the mean of a
+// metric, and the mean of warped readings would become their median.
 const unwarpedNoise = 0.1
 
-// fitNoise looks at the settings read more than once: it puts wrong readings, and the noise of
-// settings where it differs, into f, and tells whether noise is what readings differ by in a good
-// part.
+// fitNoise examines the replicated settings. It sets the wrong readings of f and, where noise
+// differs between settings, their noise, and tells whether noise is a good part of the readings'
+// variation.
 func (v *view) fitNoise(ctx context.Context, metric int, rounds []int, f *FittedMetric) (noisy bool, err error) {
 	if !v.cfg.Metrics[metric].FreeNoise {
 		return false, nil
@@ -248,8 +249,8 @@ func (v *view) fitNoise(ctx context.Context, metric int, rounds []int, f *Fitted
 	return true, nil
 }
 
-// replicated are the readings of these rounds, standardised by f, and the first round with the same
-// settings as each; −1 for a reading that told its own noise.
+// replicated returns the readings of these rounds, standardised by f, and for each the first round
+// with the same settings, or −1 if its noise was told.
 func (s *task) replicated(metric int, rounds []int, f FittedMetric) (y []float64, settings []int) {
 	first := map[string]int{}
 	plain := transform{sign: 1, centre: f.Centre, scale: f.Scale, warp: warp.Identity}
@@ -267,22 +268,21 @@ func (s *task) replicated(metric int, rounds []int, f FittedMetric) (y []float64
 	return y, settings
 }
 
-// bandFreedom is the degrees of freedom ν of the distribution that a fitted model's predictions are
-// taken from: hyperparameters are estimated, and what a table holds is rarely a Gaussian process.
-// Bands of 50, 80 and 95 % held 51.3, 81.9 and 95.3 % of new settings of twelve tables; with ν = 4
-// 52.3, 83.2 and 96.3 %. With a thirteenth table, of one parameter and without noise, 54.3, 83.2
-// and 95.6 %.
+// bandFreedom is the degrees of freedom ν of a fitted model's predictions: hyperparameters are only
+// estimated, and real tables are rarely Gaussian processes. Bands of 50, 80 and 95 % held 51.3,
+// 81.9 and 95.3 % of new settings of twelve tables; with ν = 4 52.3, 83.2 and 96.3 %. With a
+// thirteenth table, of one parameter and without noise, 54.3, 83.2 and 95.6 %.
 const bandFreedom = 5
 
-// inflation is the scale c of the Student-t distribution with 3 degrees of freedom that the study's
-// own one-step-ahead residuals z come from, as they would have been without inflation, but for those
-// of readings in doubt: the fixed point of
+// inflation is the scale c of a Student-t distribution with 3 degrees of freedom of the study's own
+// one-step-ahead residuals z, computed without inflation and without readings in doubt: the fixed
+// point of
 //
 //	c = (5 + Σ min(w z², 9)) / (5 + n),   w = 4 / (3 + z²/c),
 //
-// within 0.25 and 4. The 5 stand for what is believed before there are residuals; w, and the 9
-// while there are few, keep a wrong reading from widening everything. The weights of 3 degrees let
-// the middle of the residuals decide, the 4 of the bands see to the tails.
+// within 0.25 and 4. The 5 is the weight of the prior. w, and the 9 while there are few residuals,
+// keep a wrong reading from widening everything. With 3 degrees the middle of the residuals
+// decides; the bands' own degrees of freedom cover the tails.
 func (s *account) inflation(ctx context.Context, metric int) (float64, error) {
 	trace, err := s.Trace(ctx)
 	if err != nil {
@@ -299,7 +299,7 @@ func (s *account) inflation(ctx context.Context, metric int) (float64, error) {
 	return inflationOf(squares), nil
 }
 
-// inflationOf is the fixed point that inflation describes, for squared residuals.
+// inflationOf is c of inflation, for squared residuals.
 func inflationOf(squares []float64) float64 {
 	const before, most = 5, 9
 	c := 1.0
@@ -313,12 +313,12 @@ func inflationOf(squares []float64) float64 {
 	return c
 }
 
-// maxRelativeSD is the largest told deviation, as a part of its reading, over which a logarithm is a
-// straight line, to 5 %: beyond it the noise told of a reading says little of the noise of its logarithm.
+// maxRelativeSD is the largest told deviation, relative to its reading, over which a logarithm is
+// straight to 5 %. Beyond it the noise of a reading says little of the noise of its logarithm.
 const maxRelativeSD = 0.1
 
-// logOrigin is the value 0 as f centres and scales it, from which logarithms are taken; −∞ where the noise
-// told of a reading forbids it.
+// logOrigin is the value 0, standardised by f, from which logarithms are taken; −∞ where the noise
+// of some reading forbids it.
 func (s *task) logOrigin(metric int, rounds []int, f FittedMetric) float64 {
 	for _, n := range rounds {
 		if r := s.history.Rounds[n-1].Readings[metric]; r.SD > maxRelativeSD*r.Value {
@@ -328,20 +328,19 @@ func (s *task) logOrigin(metric int, rounds []int, f FittedMetric) float64 {
 	return -f.Centre / f.Scale
 }
 
-// standardised are the readings as f centres and scales them.
+// standardised are the readings, standardised by f.
 func (s *task) standardised(metric int, rounds []int, f FittedMetric) []float64 {
 	return lists.Map(s.history.values(metric, rounds), func(value float64) float64 { return (value - f.Centre) / f.Scale })
 }
 
-// mostTurns is how often warpWithFit turns from the warp to the hyperparameters and back; it ends
-// before where neither moves.
+// mostTurns is how often warpWithFit alternates at most.
 const mostTurns = 4
 
-// warpWithFit chooses the output warping together with the hyperparameters, where an interaction is
-// among them: what adds up does not when it is warped, so that readings like a normal sample are
-// not what to look for. From the hyperparameters found under f's warp, it looks for those under
-// none; from the better of both it goes on to the warp that explains the readings best as the
-// hyperparameters stand, and to the hyperparameters from there, in turn.
+// warpWithFit chooses the output warping together with the hyperparameters, for kernels with an
+// interaction: a warp makes what adds up no longer add up, so readings like a normal sample are not
+// the aim. It starts from the better of f's warp and none, each with hyperparameters of its own,
+// and then alternates between the warp of the largest posterior given the hyperparameters, and the
+// hyperparameters given the warp.
 func (v *view) warpWithFit(ctx context.Context, metric int, rounds []int, f FittedMetric, found fit.Result) (warp.Warp, fit.Result, error) {
 	candidates := warp.Candidates(v.standardised(metric, rounds, f), v.logOrigin(metric, rounds, f))
 	if candidates == nil {
@@ -364,7 +363,7 @@ func (v *view) warpWithFit(ctx context.Context, metric int, rounds []int, f Fitt
 		problems[i] = v.fitProblem(metric, rounds, warped)
 		readings[i] = problems[i].Y
 	}
-	// under is the problem with a candidate, to go on from what was found.
+	// under is the problem with a candidate warp, started from the best hyperparameters so far.
 	under := func(i int) fit.Problem {
 		p := problems[i]
 		p.Start = found.Hyperparameters

@@ -13,25 +13,22 @@ import (
 	"headroom/internal/optimizer/gp"
 )
 
-// ShiftLimit is the factor from which a shift is more likely than none, were it to come in one of a hundred
-// studies.
+// ShiftLimit is the Bayes factor from which a shift is more likely than none if one study in a
+// hundred has one.
 const ShiftLimit = 100
 
 const (
-	// fewestOfShift is how many readings leave three on either side of the first and the last moment looked
-	// at.
-	fewestOfShift = 20
-	shiftMargin   = 0.15
-	// mostMoments is at how many moments a shift is looked for, spread evenly.
-	mostMoments = 16
+	fewestOfShift = 20   // the fewest readings a shift is looked for in; three of them lie beyond each outermost moment
+	shiftMargin   = 0.15 // share of the readings on each side without a moment
+	mostMoments   = 16   // the largest number of moments, evenly spread
 )
 
-// mostSurprise is the largest z that counts: with it alone ln B ≤ z²/2 = ln ShiftLimit, whatever u is, so
-// that no single slip passes for a shift.
+// mostSurprise is the size at which z is cut: with one such z alone ln B ≤ z²/2 = ln ShiftLimit,
+// whatever u is, so that no single slip passes for a shift.
 var mostSurprise = math.Sqrt(2 * math.Log(ShiftLimit))
 
-// shifts are those of every metric, nil where there are too few readings, or so many of each candidate that
-// they have no rows of their own.
+// shifts are those of every metric; nil where there are too few readings, or so many of each
+// candidate that there are no rows.
 func (s *shown) shifts(ctx context.Context) ([]*LevelShift, error) {
 	list := make([]*LevelShift, len(s.cfg.Metrics))
 	return list, cores.Each(len(s.sources), func(i int) error {
@@ -56,13 +53,13 @@ func (s *shown) shifts(ctx context.Context) ([]*LevelShift, error) {
 	})
 }
 
-// clipped is z with none of it further from 0 than most.
+// clipped is z cut to ±most.
 func clipped(z []float64, most float64) []float64 {
 	return lists.Map(z, func(v float64) float64 { return max(-most, min(most, v)) })
 }
 
-// likeliestShift is the moment of the largest B_τ, a there, and the mean of all; after are L⁻¹u, z is L⁻¹y,
-// and variance is s².
+// likeliestShift returns the index of the largest B_τ, a there, and the mean of all B_τ; after
+// holds the L⁻¹u, z is L⁻¹y, and variance is s².
 func likeliestShift(after [][]float64, z []float64, variance float64) (at int, along, times float64) {
 	logs := make([]float64, len(after))
 	for i, u := range after {
@@ -74,7 +71,7 @@ func likeliestShift(after [][]float64, z []float64, variance float64) (at int, a
 	return at, along, math.Exp(min(floats.LogSumExp(logs)-math.Log(float64(len(logs))), mostLog))
 }
 
-// mostLog keeps a factor finite.
+// mostLog keeps Bayes factors finite.
 const mostLog = 700
 
 // priorVariance is the mean of k(x, x) over the first n readings.
@@ -85,7 +82,7 @@ func priorVariance(data *gp.Data, n int) (mean float64) {
 	return mean
 }
 
-// afterMoments are the rows that a shift of n readings is looked for from, and u of each.
+// afterMoments returns the rows from which a shift of n readings is looked for, and u of each.
 func afterMoments(n int) (moments []int, after [][]float64) {
 	first := int(math.Round(shiftMargin * float64(n)))
 	spread := n - 2*first

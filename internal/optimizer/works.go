@@ -16,37 +16,36 @@ import (
 	"headroom/internal/optimizer/probit"
 )
 
-// works is what failures taught: a probit Gaussian process on which settings worked, those of
-// trials with a reading, and which failed because of their settings. Trials that failed by chance,
-// were abandoned, excluded or wait teach nothing. It is made from the outcomes alone, whatever was
-// made of fewer of them.
+// works is a probit Gaussian process of where trials work, from the trials with a reading and those
+// that failed because of their settings. Trials that failed by chance, were abandoned or excluded,
+// or are pending teach nothing. It depends on the outcomes alone, not on earlier models of fewer
+// outcomes.
 type works struct {
 	model    *probit.Model
-	kernel   Kernel // of which the name says what inputs are
-	baseRate float64
+	kernel   Kernel  // whose name determines the inputs
+	baseRate float64 // the chance behind the prior mean
 	outcomes outcomes
 }
 
-// outcomes are trials that worked or failed, by the inputs of their settings.
+// outcomes are trials that worked or failed, by the kernel inputs of their settings.
 type outcomes struct {
 	inputs [][]float64
 	worked []bool
 }
 
-// Works is what is known of where trials work.
+// Works counts the trials that tell where trials work. Its JSON is the API's.
 type Works struct {
 	Failed int `json:"failed"` // trials that failed because of their settings
 	Of     int `json:"of"`     // those and the trials that worked
 }
 
-// The prior of the probit model. The kernel is the product one of numbers and categories, with the
-// prior median lengthscales of fits, or the candidates' own covariance; what is free are one factor
-// to the lengthscales and the latent standard deviation, found over a grid by the largest evidence
-// and log-normal priors: what the objective's readings say of its lengthscales says nothing of
-// where trials fail. Whether a trial works mostly changes once along a parameter, and sharply: the
-// median lengthscale is a range or two, the latent function far beyond ±1 over most of it. The
-// prior mean is that of a chance which the outcomes give with usualOutcomes more, of which
-// usualFailures failed.
+// The prior of the probit model. The kernel is the mixed one with the prior median lengthscales of
+// fits, or the candidates' own covariance. A factor of the lengthscales and the latent standard
+// deviation are free; they maximise the evidence with log-normal priors over a grid. The objective's
+// lengthscales are not used: they say nothing of where trials fail. Whether a trial works mostly
+// changes once along a parameter, and sharply, so the median lengthscale is a range or two and the
+// latent function far beyond ±1 over most of it. The prior mean gives the chance to work that the
+// outcomes have together with usualOutcomes more, of which usualFailures failed.
 const (
 	medianStretch, spreadStretch = 5, 0.5
 	medianLatent, spreadLatent   = 16, 0.7
@@ -55,14 +54,13 @@ const (
 	// mostOutcomes is how many trials take part, since the cost grows with their cube.
 	mostOutcomes = 150
 
-	// worksWeight is how often the chance that a trial works multiplies what is expected of it:
-	// what fails gains nothing, teaches nothing of the objective, and works less often than the
-	// model says of a place that was chosen because it looked good.
+	// worksWeight is the power of the chance to work that multiplies an expected improvement: a failed
+	// trial gains nothing, teaches nothing of the objective, and, at places chosen for looking good,
+	// is more frequent than the model says.
 	worksWeight = 4
 
-	// A place is unlikely where a trial more probably fails than works, or, where trials fail so
-	// often that all places would be, with less than unlikelyShare of the chance of one of which
-	// nothing is known.
+	// A place is unlikely if the chance to work is below unlikely and below unlikelyShare of the base
+	// rate, so that not all places are where trials mostly fail.
 	unlikely, unlikelyShare = 0.5, 0.75
 )
 
@@ -71,8 +69,8 @@ var (
 	latents   = []float64{4, 8, 16, 32}
 )
 
-// learnWorks makes what the next decision knows of where trials work; nil while none has failed
-// because of its settings, and for published algorithms, which know of no such thing.
+// learnWorks returns the model of where trials work for the next decision; nil while none has
+// failed because of its settings, and for published algorithms, which do not consider it.
 func (s *decision) learnWorks(ctx context.Context, prior *decision) (*works, error) {
 	k := Kernel{Name: "mixed"}
 	if own := s.cfg.Metrics[s.cfg.Objective.Metric].Kernel; own.Name == "covariance" {
@@ -112,12 +110,13 @@ func (s *decision) learnWorks(ctx context.Context, prior *decision) (*works, err
 	return out, nil
 }
 
-// logPrior is the logarithm of a log-normal prior, but for a constant.
+// logPrior is the logarithm of a log-normal prior, up to a constant.
 func logPrior(v, median, spread float64) float64 {
 	z := math.Log(v/median) / spread
 	return -z * z / 2
 }
 
+// worksKernel is the probit model's kernel, of mean variance latent².
 func (s *task) worksKernel(k Kernel, stretch, latent float64) (*kernel.Function, error) {
 	k.Variance = latent * latent
 	if k.Matrix != nil {
@@ -132,7 +131,7 @@ func (s *task) worksKernel(k Kernel, stretch, latent float64) (*kernel.Function,
 	return s.function(k)
 }
 
-// outcomes are those that the next decision sees.
+// outcomes are the outcomes that the next decision sees.
 func (s *task) outcomes(k Kernel) (all outcomes) {
 	t := s.Round()
 	for i := range s.history.Rounds {
@@ -155,9 +154,9 @@ func (o outcomes) same(other outcomes) bool {
 	return slices.Equal(o.worked, other.worked) && slices.EqualFunc(o.inputs, other.inputs, slices.Equal)
 }
 
-// mostInformative are all outcomes where they are few. Of many, half of mostOutcomes are those nearest to
-// one of the other kind, between which the edge lies, and half those farthest from all taken
-// before, one after another, which say what lies away from it; in their order.
+// mostInformative returns mostOutcomes outcomes, in their order, or all if they are fewer: half of
+// them nearest to one of the other kind, to locate the edge, and half farthest from all taken
+// before, one after another, for the rest of the space.
 func (o outcomes) mostInformative(ctx context.Context, lengthscales []float64) (outcomes, error) {
 	n := len(o.worked)
 	if n <= mostOutcomes {
@@ -188,7 +187,7 @@ func (o outcomes) mostInformative(ctx context.Context, lengthscales []float64) (
 	return outcomes{lists.At(o.inputs, taken), lists.At(o.worked, taken)}, nil
 }
 
-// worksAt is the latent function of whether trials work at some places; nil while none has failed.
+// worksAt is the latent function at some places; nil while no trial has failed.
 func (s *decision) worksAt(ctx context.Context, at []Place) (*policy.Estimate, error) {
 	if s.works == nil {
 		return nil, nil
@@ -197,9 +196,8 @@ func (s *decision) worksAt(ctx context.Context, at []Place) (*policy.Estimate, e
 	return &policy.Estimate{Mean: means, SD: deviations(variances, 1)}, err
 }
 
-// addWorks lets scores know where trials work. To the logarithm of an expectation that of the chance
-// is added, times worksWeight. Other scores stay as published, and unlikely places are left until
-// nothing else is.
+// addWorks adds to scores the chance that trials work: to the logarithm of an expectation, its
+// logarithm times worksWeight. Other scores stay as published, and unlikely places are marked.
 func (s *decision) addWorks(scores policy.Scores, latent *policy.Estimate) policy.Scores {
 	if latent == nil {
 		return scores
@@ -221,7 +219,7 @@ func (s *decision) addWorks(scores policy.Scores, latent *policy.Estimate) polic
 	return scores
 }
 
-// worksSlopes are the slopes, along the kernel inputs of places, of what weigh adds to their
+// worksSlopes are the slopes, along the kernel inputs of places, of what addWorks adds to their
 // scores; nil where it adds nothing.
 func (s *decision) worksSlopes(ctx context.Context, at []Place, latent *policy.Estimate) ([][]float64, error) {
 	if latent == nil || !s.traits.LogExpectation {
@@ -240,15 +238,15 @@ func (s *decision) worksSlopes(ctx context.Context, at []Place, latent *policy.E
 	return means, nil
 }
 
-// Works tells how many trials failed because of their settings and of how many, whether or not the
-// algorithm takes account of it.
+// Works counts the trials that failed because of their settings, and those that can tell, whether
+// or not the algorithm takes account of it.
 func (s *task) Works() Works {
 	all := s.outcomes(Kernel{})
 	return Works{Failed: all.failed(), Of: len(all.worked)}
 }
 
-// WorksChance is the chance that a trial works at each of some places, 1 where nothing has failed
-// because of its settings or a published algorithm takes no account of it.
+// WorksChance is the chance that a trial works at each of some places; 1 where none has failed
+// because of its settings, and for published algorithms.
 func (s *decision) WorksChance(ctx context.Context, at []Place) ([]float64, error) {
 	chances := slices.Repeat([]float64{1}, len(at))
 	latent, err := s.worksAt(ctx, at)
@@ -262,22 +260,22 @@ func (s *decision) WorksChance(ctx context.Context, at []Place) ([]float64, erro
 	return chances, nil
 }
 
-// avoided are settings that are not suggested again by themselves: those of a trial that failed
-// because of its settings, and those of one that failed by chance or was abandoned until something
-// new has been read. Otherwise an algorithm which learned nothing would ask for the same again. On
-// a continuous space what lies within spentReach of them counts as the same.
+// avoided are settings that are not suggested again: those of a trial that failed because of its
+// settings and, until something new has been read, those of one that failed by chance or was
+// abandoned. Otherwise an algorithm that learned nothing from the trial would repeat it. On a
+// continuous space, settings within avoidedReach of these count as the same.
 type avoided struct {
 	points  [][]float64 // unit coordinates
 	inputs  [][]float64 // of the points
 	inverse []float64   // 1/(length an input is measured by)
 }
 
-// avoidedReach is how near settings count as the same: as a share of the objective's lengthscales, or
-// of a parameter's range where that is shorter, since what hardly matters to the objective may be
-// what fails.
+// avoidedReach is how near settings count as the same, as a share of the objective's lengthscales,
+// or of a parameter's range where that is shorter, since a parameter that hardly matters to the
+// objective may be what makes trials fail.
 const avoidedReach = 0.1
 
-// listAvoided gathers the settings that the next decision leaves alone; nil where there are none.
+// listAvoided gathers the settings that the next decision avoids; nil where there are none.
 func (s *decision) listAvoided() *avoided {
 	out, t := &avoided{}, s.Round()
 	for i := range s.history.Rounds {
@@ -300,7 +298,7 @@ func (s *decision) listAvoided() *avoided {
 	return out
 }
 
-// isAvoided tells whether a place is among the settings that the next decision leaves alone.
+// isAvoided tells whether a place is among the settings that the next decision avoids.
 func (s *decision) isAvoided(p Place) bool {
 	switch {
 	case s.avoided == nil:

@@ -20,11 +20,8 @@ type account struct {
 	multipliers []float64 // of the next decision
 	trace       tracing
 
-	// Computed from the trace when first needed.
-	summarised sync.Once
-	summaries  []policy.RoundSummary
-	violated   sync.Once
-	violations [][]Violation
+	summaries  checkpoint.Once[[]policy.RoundSummary]
+	violations checkpoint.Once[[][]Violation]
 }
 
 // Multipliers returns one per constraint, for the next decision, or nil for algorithms without.
@@ -194,6 +191,11 @@ func (s *account) Violations(ctx context.Context) ([]Violation, error) {
 
 // ViolationTrace returns the violations after each round, as [round][constraint].
 func (s *account) ViolationTrace(ctx context.Context) ([][]Violation, error) {
+	return s.violations.Get(ctx, s.traceViolations)
+}
+
+// traceViolations computes ViolationTrace.
+func (s *account) traceViolations(ctx context.Context) ([][]Violation, error) {
 	steps, err := s.roundSummaries(ctx, s.traits.Bound != nil)
 	if err != nil {
 		return nil, err
@@ -202,12 +204,7 @@ func (s *account) ViolationTrace(ctx context.Context) ([][]Violation, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.violated.Do(func() { s.violations = s.violationTrace(steps, s.shown.expectedExcess(estimates)) })
-	return s.violations, nil
-}
-
-func (s *account) violationTrace(steps []policy.RoundSummary, expected [][]float64) [][]Violation {
-	n := len(s.history.Rounds)
+	n, expected := len(s.history.Rounds), s.shown.expectedExcess(estimates)
 	trace := lists.Of(n, func(int) []Violation { return make([]Violation, len(s.cfg.Costs)) })
 	for j := range s.cfg.Costs {
 		var v Violation
@@ -229,7 +226,7 @@ func (s *account) violationTrace(steps []policy.RoundSummary, expected [][]float
 			trace[i][j] = v
 		}
 	}
-	return trace
+	return trace, nil
 }
 
 // RegretBounds returns the algorithm's bound on the cumulative regret after each round, in units of
@@ -248,17 +245,10 @@ func (s *account) roundSummaries(ctx context.Context, wanted bool) ([]policy.Rou
 	if !wanted || len(s.history.Rounds) == 0 {
 		return nil, nil
 	}
-	trace, err := s.Trace(ctx)
-	if err != nil {
-		return nil, err
-	}
-	s.summarised.Do(func() {
-		s.summaries = make([]policy.RoundSummary, len(trace))
-		for i, t := range trace {
-			s.summaries[i] = s.roundSummary(i+1, t)
-		}
+	return s.summaries.Get(ctx, func(ctx context.Context) ([]policy.RoundSummary, error) {
+		trace, err := s.Trace(ctx)
+		return lists.Of(len(trace), func(i int) policy.RoundSummary { return s.roundSummary(i+1, trace[i]) }), err
 	})
-	return s.summaries, nil
 }
 
 // roundSummary is what bounds need to know of round t. Unknown costs, and those that do not count,

@@ -269,8 +269,10 @@ func (s *decision) choosable(scores policy.Scores, at []Place) (values []float64
 			if of.fallback {
 				values, permitted = scores.Fallback, nil
 			}
-			fits := func(i int) bool { return ranked[i] == rank && of.usable(at[i]) }
-			if allowed, any := allowing(len(at), fits, permitted); any && values != nil {
+			allowed := lists.Of(len(at), func(i int) bool {
+				return ranked[i] == rank && of.usable(at[i]) && (permitted == nil || permitted[i])
+			})
+			if values != nil && slices.Contains(allowed, true) {
 				return values, allowed, of.fallback
 			}
 		}
@@ -320,16 +322,6 @@ func (s *decision) rank(scores policy.Scores, p Place, i int) int {
 		return rankUnlikely
 	}
 	return rankUsual
-}
-
-// allowing marks the places that fit and, unless permitted is nil, are permitted.
-func allowing(places int, fits func(i int) bool, permitted []bool) (allowed []bool, any bool) {
-	allowed = make([]bool, places)
-	for i := range allowed {
-		allowed[i] = fits(i) && (permitted == nil || permitted[i])
-		any = any || allowed[i]
-	}
-	return allowed, any
 }
 
 // tie is the difference up to which scores count as equal, times max(1, |largest|).

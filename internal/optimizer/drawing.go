@@ -401,7 +401,7 @@ func (d *drawing) pickFrom(ctx context.Context, of boundedPlaces, size int) ([]i
 		if err != nil {
 			return nil, err
 		}
-		left[i] = newResidualCovariance(covariance)
+		left[i] = &residualCovariance{covariance: covariance, variances: lists.Of(len(covariance), func(x int) float64 { return covariance[x][x] })}
 	}
 	order, lookedAt := lists.Below(len(of.of)), make([]int, len(of.of)) // lookedAt: how many were taken when a place's bound was last updated
 	var taken []int
@@ -454,10 +454,6 @@ type residualCovariance struct {
 	covariance [][]float64 // before any is taken, the lower triangle
 	variances  []float64
 	taken      [][]float64 // u of each value taken: the covariance is reduced by u uᵀ
-}
-
-func newResidualCovariance(covariance [][]float64) *residualCovariance {
-	return &residualCovariance{covariance: covariance, variances: lists.Of(len(covariance), func(i int) float64 { return covariance[i][i] })}
 }
 
 // condition conditions on the value at place x.

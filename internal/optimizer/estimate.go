@@ -131,7 +131,7 @@ func (v *view) meansOf(ctx context.Context, rounds []int) ([]policy.Estimate, er
 	}
 	first := map[int]int{}
 	for i, round := range rounds {
-		place := v.firstRoundAt(round)
+		place := v.firstRounds()[round-1]
 		if _, again := first[place]; !again {
 			first[place] = i
 		}

@@ -200,14 +200,9 @@ func (s *evidence) pending(t, metric int) []int {
 	if excluded, _ := slices.BinarySearch(s.excluded, t); read+excluded == t-1 {
 		return nil
 	}
-	var rounds []int
-	for n := s.traits.Earliest(t); n < t && n <= len(s.history.Rounds); n++ {
-		r := &s.history.Rounds[n-1]
-		if !r.Excluded && !r.closedAt(t) && !r.Readings[metric].seenAt(t) {
-			rounds = append(rounds, n)
-		}
-	}
-	return rounds
+	return s.history.roundsWhere(s.traits.Earliest(t), min(t, s.Round()), func(_ int, r *Round) bool {
+		return !r.Excluded && !r.closedAt(t) && !r.Readings[metric].seenAt(t)
+	})
 }
 
 // incomplete lists the rounds in the window without a reading that the penalised response needs.
@@ -259,16 +254,6 @@ func (s *evidence) agree() agreement {
 	// With a first scale, costs catch up at the end of the round before.
 	a.decision = max(1, min(a.decision, firstOtherModel(s.prior.regimes, s.regimes)-1))
 	return a
-}
-
-// excluded lists the excluded rounds.
-func (h *History) excluded() (list []int) {
-	for i := range h.Rounds {
-		if h.Rounds[i].Excluded {
-			list = append(list, i+1)
-		}
-	}
-	return list
 }
 
 // firstEffect is the first decision or round that a change of round n's record can affect, and the

@@ -225,15 +225,10 @@ type ratedPlace struct {
 // are short enough are taken whole.
 func (s *shown) likelyMaximisers(ctx context.Context, known Known, works chanceAt, recommended int) ([]Place, error) {
 	var at, others []Place
-	var rounds []int
 	if recommended > 0 {
 		at = []Place{s.placeOf(recommended)}
 	}
-	for t := 1; t < s.Round(); t++ {
-		if !s.history.Rounds[t-1].Gone {
-			rounds = append(rounds, t)
-		}
-	}
+	rounds := s.history.roundsWhere(1, s.Round(), func(_ int, r *Round) bool { return !r.Gone })
 	if s.arms == nil {
 		others = s.withSpreadPoints(nil)
 	} else {
@@ -622,7 +617,7 @@ func (r *region) climb(ctx context.Context, d int, top climber) (climber, error)
 		return top, err
 	}
 	for _, part := range backtracking {
-		u, ok := s.cfg.Space.settle(between(top.u, end, part))
+		u, ok := s.cfg.Space.settle(search.Between(top.u, end, part))
 		if !ok {
 			continue
 		}

@@ -3,7 +3,6 @@ package optimizer
 import (
 	"math"
 	"slices"
-	"sync"
 
 	"headroom/internal/lists"
 	"headroom/internal/optimizer/factor"
@@ -24,11 +23,8 @@ type task struct {
 	spreadPoints func() [][]float64 // see Config.spreadPoints; computed once
 	room         int64              // bytes that the model may take
 
-	varyOnce sync.Once
-	vary     bool // see readingsVary
-
-	firstOnce sync.Once
-	first     []int // see firstRoundAt
+	readingsVary func() bool  // see History.readingsVary; computed once
+	firstRounds  func() []int // see History.firstRounds; computed once
 }
 
 // target is one function that the algorithm reasons about: the reward (target 0) or cost j (target
@@ -250,15 +246,19 @@ func (r *Round) closedAt(t int) bool {
 
 func (r Reading) seenAt(t int) bool { return r.Told && r.Revealed < t }
 
-// told lists the included rounds with a reading of the metric.
-func (s *task) told(metric int) []int {
-	var rounds []int
-	for i, r := range s.history.Rounds {
-		if !r.Excluded && r.Readings[metric].Told {
-			rounds = append(rounds, i+1)
+// roundsWhere lists the rounds of first ≤ n < end for which is is true.
+func (h *History) roundsWhere(first, end int, is func(n int, r *Round) bool) (rounds []int) {
+	for n := first; n < end; n++ {
+		if is(n, &h.Rounds[n-1]) {
+			rounds = append(rounds, n)
 		}
 	}
 	return rounds
+}
+
+// told lists the included rounds with a reading of the metric.
+func (s *task) told(metric int) []int {
+	return s.history.roundsWhere(1, s.Round(), func(_ int, r *Round) bool { return !r.Excluded && r.Readings[metric].Told })
 }
 
 // values are the metric's readings of some rounds.
@@ -290,12 +290,7 @@ func (s *task) readAmong(rounds []int, t, metric int) bool {
 // playedBefore lists the rounds before t that were played at the same place.
 func (s *task) playedBefore(t int) (rounds []int) {
 	here := s.placeOf(t)
-	for n := 1; n < t; n++ {
-		if samePlace(s.placeOf(n), here) {
-			rounds = append(rounds, n)
-		}
-	}
-	return rounds
+	return s.history.roundsWhere(1, t, func(n int, _ *Round) bool { return samePlace(s.placeOf(n), here) })
 }
 
 // excess is g_j of a round's reading in metric units, without the margin, and whether it is known.
@@ -319,13 +314,7 @@ func (s *task) readBeyond(n int) bool {
 // readingsVary tells whether a second reading of the same settings is expected to differ from the
 // first: the noise of some metric is given, or came with a reading, or two readings of the same
 // settings differed.
-func (s *task) readingsVary() bool {
-	s.varyOnce.Do(func() { s.vary = s.history.differ(s.cfg) })
-	return s.vary
-}
-
-// differ computes readingsVary.
-func (h *History) differ(cfg *Config) bool {
+func (h *History) readingsVary(cfg *Config) bool {
 	for i, m := range cfg.Metrics {
 		if !cfg.Fit || !m.FreeNoise {
 			return true
@@ -347,19 +336,16 @@ func (h *History) differ(cfg *Config) bool {
 	return false
 }
 
-// firstRoundAt is the first round that was played at the point of round t.
-func (s *task) firstRoundAt(t int) int {
-	s.firstOnce.Do(func() {
-		played := make(map[string]int, len(s.history.Rounds))
-		for i, r := range s.history.Rounds {
-			at := string(lists.Bits(r.Point))
-			if _, again := played[at]; !again {
-				played[at] = i + 1
-			}
-			s.first = append(s.first, played[at])
+// firstRounds gives, for each round, the first one played at the same point.
+func (h *History) firstRounds() []int {
+	played := make(map[string]int, len(h.Rounds))
+	return lists.Of(len(h.Rounds), func(i int) int {
+		at := string(lists.Bits(h.Rounds[i].Point))
+		if _, again := played[at]; !again {
+			played[at] = i + 1
 		}
+		return played[at]
 	})
-	return s.first[t-1]
 }
 
 // tried tells whether a place was chosen in a round that is included and not closed.
@@ -418,14 +404,8 @@ func (s *task) nothingRead(t int) bool { return s.traits.NeedsReadings && !s.rea
 // whichever algorithm was configured then: a configuration is applied as if it had always been
 // there.
 func (s *task) chosenBefore(t int) []int {
-	var chosen []int
 	design := s.settings.InitialDesign()
-	for n := 1; n < t; n++ {
-		if s.history.Rounds[n-1].Suggested && !s.inFirstDesign(n, design) {
-			chosen = append(chosen, n)
-		}
-	}
-	return chosen
+	return s.history.roundsWhere(1, t, func(n int, r *Round) bool { return r.Suggested && !s.inFirstDesign(n, design) })
 }
 
 // brokeLimit tells whether a reading of round n that decision t sees is beyond one of the limits,

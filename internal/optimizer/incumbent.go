@@ -158,12 +158,9 @@ func concatMeans(some, others []policy.Estimate) []policy.Estimate {
 // eligible are the places of the included rounds whose reward the decision sees and that may still
 // be chosen, with these rounds.
 func (v *view) eligible() (places []Place, rounds []int) {
-	for n := v.traits.Earliest(v.round); n < v.round; n++ {
-		r := &v.history.Rounds[n-1]
-		if !r.Excluded && !r.Gone && r.Readings[v.targets[0].metric].seenAt(v.round) {
-			rounds = append(rounds, n)
-		}
-	}
+	rounds = v.history.roundsWhere(v.traits.Earliest(v.round), v.round, func(_ int, r *Round) bool {
+		return !r.Excluded && !r.Gone && r.Readings[v.targets[0].metric].seenAt(v.round)
+	})
 	return v.placesAt(rounds), rounds
 }
 

@@ -229,7 +229,7 @@ func (s *shown) lookBack(ctx context.Context) ([]policy.Estimate, error) {
 		return nil, err
 	}
 	for i := range at {
-		s.copyEstimate(out, i, s.firstRoundAt(i+1)-1)
+		s.copyEstimate(out, i, s.firstRounds()[i]-1)
 	}
 	return out, nil
 }

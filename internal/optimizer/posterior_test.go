@@ -92,7 +92,7 @@ func TestReplicatesAreExpectedTheSame(t *testing.T) {
 	_, rounds := s.next.eligible()
 	for what, estimates := range map[string][]policy.Estimate{"looking back": sure(s.inSample(t.Context())), "comparing": sure(s.next.meansOf(t.Context(), rounds))} {
 		for i, round := range rounds {
-			first := slices.Index(rounds, s.firstRoundAt(round))
+			first := slices.Index(rounds, s.firstRounds()[round-1])
 			for k := range s.targets {
 				e := estimates[k]
 				if is, want := e.Mean[i], e.Mean[first]; is != want || e.SD != nil && e.SD[i] != e.SD[first] {

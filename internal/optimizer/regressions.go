@@ -91,7 +91,7 @@ func (s *evidence) checkRoom() error {
 func (s *evidence) regressAll(ctx context.Context) error {
 	s.regimes = s.listRegimes()
 	s.agreed = s.agree()
-	s.excluded = s.history.excluded()
+	s.excluded = s.history.roundsWhere(1, s.Round(), func(_ int, r *Round) bool { return r.Excluded })
 	for _, regime := range s.regimes {
 		s.groupMetrics(regime)
 		s.groupOwn(regime)

@@ -99,6 +99,8 @@ func replay(ctx context.Context, cfg *Config, h *History, prior *State, with Res
 	}
 	p := described.Build(cfg.Context(), cfg.Settings)
 	given := &task{cfg: cfg, history: h, policy: p, traits: p.Traits(), settings: cfg.Settings, targets: targets(cfg), room: with.room()}
+	given.readingsVary = sync.OnceValue(func() bool { return h.readingsVary(cfg) })
+	given.firstRounds = sync.OnceValue(h.firstRounds)
 	e := &evidence{task: given, kept: with.Kept}
 	var before *decision // in the same space
 	if prior == nil {

@@ -214,7 +214,7 @@ func (s Space) reach(points [][]float64, from []float64, seed uint64) [][]float6
 		drawn[i] = u
 		if _, ok := s.settle(u); !ok {
 			part := math.Pow(random.Float64(), 1/float64(len(u)))
-			drawn[i] = between(from, u, part*s.farthest(from, u))
+			drawn[i] = search.Between(from, u, part*search.Farthest(s.Settle, from, u))
 		}
 	}
 	return drawn
@@ -222,33 +222,6 @@ func (s Space) reach(points [][]float64, from []float64, seed uint64) [][]float6
 
 // reachStream separates these random numbers from others of the same seed.
 const reachStream = 0x7265616368
-
-// halvings is how closely farthest looks.
-const halvings = 20
-
-// farthest is a part of the way from an allowed point to another that leads to an allowed one, the
-// whole allowed part of it on convex spaces.
-func (s Space) farthest(from, to []float64) float64 {
-	low, high := 0.0, 1.0
-	for range halvings {
-		middle := (low + high) / 2
-		if _, ok := s.settle(between(from, to, middle)); ok {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
-	return low
-}
-
-// between is the point at a fraction of the way from one point to another.
-func between(from, to []float64, part float64) []float64 {
-	u := make([]float64, len(from))
-	for k := range u {
-		u[k] = from[k] + part*(to[k]-from[k])
-	}
-	return u
-}
 
 func (s Space) axes() []search.Axis {
 	axes := make([]search.Axis, len(s.Dims))
@@ -286,11 +259,7 @@ func (a *placeList) inputs(k Kernel) *kernel.Inputs {
 
 // places lists the candidates.
 func (s Space) places() []Place {
-	at := asPlaces(s.Arms)
-	for i := range at {
-		at[i].Arm = i
-	}
-	return at
+	return lists.Of(len(s.Arms), func(i int) Place { return Place{s.Arms[i], i} })
 }
 
 // asPlaces are points of a continuous space as places.

@@ -378,15 +378,6 @@ const (
 	diverseWork   = 4_000_000_000
 )
 
-// nearPending tells whether a place lies within leastDistance of a pending trial in every unit
-// coordinate.
-func (s *decision) nearPending() func(Place) bool {
-	waiting, _ := s.pendingPlaces()
-	return func(p Place) bool {
-		return slices.ContainsFunc(waiting, func(w Place) bool { return search.Within(leastDistance, p.U, w.U) })
-	}
-}
-
 // diverse returns the shortlist, if there is one, else as many space-filling points and points
 // around the incumbent. Beyond some thousand rounds there are fewer, since each costs O(n²).
 func (s *decision) diverse() []Place {
@@ -410,9 +401,11 @@ func (s *decision) diversified(ctx context.Context, known Known, found maximum) 
 			return maximum{}, err
 		}
 	}
-	near, tried, least := s.nearPending(), s.tried(), math.Log(safeEnough)
+	pending, _ := s.pendingPlaces()
+	tried, least := s.tried(), math.Log(safeEnough)
 	elsewhere, err := s.bestWhere(among, func(i int) bool {
-		return among.scores.Allowed[i] && among.scores.Fallback[i] >= least && !near(among.at[i]) && !tried(among.at[i])
+		near := func(p Place) bool { return search.Within(leastDistance, p.U, among.at[i].U) }
+		return among.scores.Allowed[i] && among.scores.Fallback[i] >= least && !slices.ContainsFunc(pending, near) && !tried(among.at[i])
 	})
 	if errors.Is(err, ErrNoneAllowed) {
 		return found, nil

@@ -224,12 +224,7 @@ func (v *view) widths(ctx context.Context) error {
 // recentDeviations is Σ_{s=max(1,t−m)}^{t−1} σ_t(x_s) per target.
 func (v *view) recentDeviations(ctx context.Context, window int) ([]float64, error) {
 	sums := make([]float64, len(v.targets))
-	var rounds []int
-	for n := max(1, v.round-window); n < v.round; n++ {
-		if !v.history.Rounds[n-1].Excluded {
-			rounds = append(rounds, n)
-		}
-	}
+	rounds := v.history.roundsWhere(max(1, v.round-window), v.round, func(_ int, r *Round) bool { return !r.Excluded })
 	estimates, err := v.estimate(ctx, v.placesAt(rounds), nil)
 	if err != nil {
 		return nil, err

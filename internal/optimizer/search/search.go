@@ -1,5 +1,6 @@
-// Package search finds maxima: space-filling points to start from, ways up along the slopes of a
-// score that has some, and a polish that follows kinks without them.
+// Package search maximises scores over the unit cube: space-filling points to start from, ascents
+// along the slopes of scores that have them, and a direct search that polishes and follows kinks
+// without slopes.
 package search
 
 import (
@@ -16,14 +17,14 @@ import (
 	"headroom/internal/optimizer/descent"
 )
 
-// Score orders points: those of the lowest Rank first, of them an allowed one before any that is
-// not, then by Value, then by Tie.
+// Score orders points: by the lowest Rank, then allowed ones before others, then by the highest
+// Value, then by the highest Tie.
 type Score struct {
 	Rank    int
 	Allowed bool
 	Value   float64
 	Tie     float64
-	// Relative tells that values differ by their ratios: no difference is small because the values are.
+	// Relative: differences count relative to the values even where these are below 1.
 	Relative bool
 }
 
@@ -70,18 +71,19 @@ type Problem struct {
 	Settle func(u []float64) bool
 	// Score scores many points at once.
 	Score func(points [][]float64) ([]Score, error)
-	// Beyond is how far points lie beyond what scores allow, smoothly, 0 being the edge; nil where
-	// that is not known, or not followed.
+	// Beyond is a smooth function that is positive where scores do not allow a point and 0 at the
+	// edge, for Polish to follow the edge; nil where there is none.
 	Beyond func(points [][]float64) ([]float64, error)
-	// Rise is Score that can tell how the values change around some of the points, by their numbers
-	// and once, for Climbs; nil where they have no slopes.
+	// Rise is Score for Climbs. It also returns a function, to be called once, of the slopes at some
+	// of the points, by index. Nil where scores have no slopes.
 	Rise func(points [][]float64) ([]Score, func(of []int) ([]Slope, error), error)
 }
 
 // Polish improves start, whose score is known, by polling around it: along every axis and, because
 // a maximum often lies on a kink that runs across the axes, along randomly turned orthogonal
-// directions. The step doubles after a success and halves after some failures until it is below
-// finest or the evaluations are used up. It returns the best point found, or the error of Score.
+// directions. The step doubles after a success and halves after patience failures, until it is
+// below finest or the evaluations are used up. It returns the best point found, or the error of
+// Score.
 //
 // See Audet & Dennis (2006), Mesh adaptive direct search.
 func (p Problem) Polish(start []float64, score Score, step, finest float64, evaluations int, seed uint64) ([]float64, Score, error) {
@@ -124,7 +126,7 @@ func (p Problem) Polish(start []float64, score Score, step, finest float64, eval
 }
 
 // patience is how many polls in a row must fail before the step halves. On a kink the directions
-// that lead upwards fill a narrow cone, which one turned basis easily misses.
+// that lead upwards form a narrow cone, which one turned basis easily misses.
 const patience = 4
 
 // poll lists the allowed points around best.
@@ -173,34 +175,25 @@ func (p Problem) poll(best []float64, step float64, random *rand.Rand, turn int)
 	return append(polls, p.alongEdge(refused, polls[first:])...)
 }
 
-// alongEdge draws the refused of some polls back towards the middle of the allowed ones, to the edge
-// of what is allowed. At an edge that a score rises towards, the polls that lead upwards and are
-// allowed fill a cone as narrow as the top along the edge is near.
+// alongEdge moves refused polls back towards the mean of the allowed ones, to the edge of what is
+// allowed. Where a score rises towards an edge, the allowed directions that lead upwards form a
+// cone that narrows near the maximum along the edge.
 func (p Problem) alongEdge(refused, allowed [][]float64) (polls [][]float64) {
 	if len(refused) == 0 || len(allowed) == 0 {
 		return nil
 	}
 	middle := middleOf(allowed)
 	for _, out := range refused {
-		var edge []float64
-		low, high := 0.0, 1.0
-		for range halvings {
-			part := (low + high) / 2
-			u := between(middle, out, part)
-			if p.Settle(u) {
-				edge, low = u, part
-			} else {
-				high = part
-			}
-		}
-		if edge != nil {
-			polls = append(polls, edge)
+		if part := Farthest(p.Settle, middle, out); part > 0 {
+			u := Between(middle, out, part)
+			p.Settle(u)
+			polls = append(polls, u)
 		}
 	}
 	return polls
 }
 
-// middleOf is the mean of some points, of which there is one.
+// middleOf is the mean of some points, at least one.
 func middleOf(points [][]float64) []float64 {
 	middle := make([]float64, len(points[0]))
 	for _, u := range points {
@@ -209,14 +202,32 @@ func middleOf(points [][]float64) []float64 {
 	return middle
 }
 
-// between is the point that lies a part of the way from one to another.
-func between(from, to []float64, part float64) []float64 {
+// Between is the point at a fraction of the way from one point to another.
+func Between(from, to []float64, fraction float64) []float64 {
 	way := floats.SubTo(make([]float64, len(to)), to, from)
-	return floats.AddScaledTo(way, from, part, way)
+	return floats.AddScaledTo(way, from, fraction, way)
 }
 
-// onEdge draws the refused of some polls back towards the middle of the allowed ones, to the edge of
-// what scores allow, as alongEdge does to that of rules, by steps of regula falsi.
+// halvings is the number of bisections of Farthest.
+const halvings = 20
+
+// Farthest is a fraction of the way from an allowed point to another that leads to an allowed one: by
+// bisection, on a convex space, nearly the largest one.
+func Farthest(settle func(u []float64) bool, from, to []float64) float64 {
+	low, high := 0.0, 1.0
+	for range halvings {
+		middle := (low + high) / 2
+		if settle(Between(from, to, middle)) {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return low
+}
+
+// onEdge moves polls that scores refuse back towards the mean of the allowed ones, to the edge
+// where Beyond is 0, by regula falsi.
 func (p Problem) onEdge(polls [][]float64, scores []Score) ([][]float64, error) {
 	var refused, allowed [][]float64
 	for i, s := range scores {
@@ -241,7 +252,7 @@ func (p Problem) onEdge(polls [][]float64, scores []Score) ([][]float64, error) 
 			if inside[i] == 0 { // this is the edge
 				continue
 			}
-			v := between(edge[i], out, inside[i]/(inside[i]-max(beyond[i], 0)))
+			v := Between(edge[i], out, inside[i]/(inside[i]-max(beyond[i], 0)))
 			if p.Settle == nil || p.Settle(v) {
 				next[i] = v
 			}
@@ -261,11 +272,8 @@ func (p Problem) onEdge(polls [][]float64, scores []Score) ([][]float64, error) 
 	return edge, nil
 }
 
-// falsi is how many steps polls are drawn back to the edge of what scores allow with.
+// falsi is how many steps of regula falsi onEdge takes.
 const falsi = 4
-
-// halvings is how closely polls are drawn back to an edge.
-const halvings = 20
 
 // directions returns d orthonormal directions: the axes, or a randomly turned basis.
 func directions(d int, random *rand.Rand, turned bool) [][]float64 {
@@ -303,14 +311,13 @@ func orthonormalise(v []float64, basis [][]float64) {
 	}
 }
 
-// walkStream keeps the walk apart from other draws of the same seed.
+// walkStream separates these random numbers from others of the same seed.
 const walkStream = 0x77616c6b
 
-// Walk returns n points spread over what settle allows of the unit cube, however small a part of it
-// that is, walking from allowed points in turn: each step goes to a point drawn from the line
-// through the present one along an axis, along two axes against each other (which keeps sums) or
-// along all of them, the line being cut back where a draw is not allowed. There are none without a
-// point to start from.
+// Walk returns n points spread over the part of the unit cube that settle allows, however small, by
+// walks from allowed points. Each step goes to a point drawn from the line through the present one
+// along an axis, along two axes in opposite directions (which keeps sums) or along all of them; the
+// line is cut back where a draw is not allowed. Without a point to start from there are none.
 //
 // See Smith (1984), Efficient Monte Carlo procedures for generating points uniformly distributed
 // over bounded regions (hit and run), and Neal (2003), Slice sampling (the cutting back).
@@ -403,39 +410,39 @@ func (w *walker) along(u, direction []float64) []float64 {
 type Ascent struct {
 	U     []float64
 	Score Score
-	// Refused tells that a point on the way was not allowed or of a higher rank, so that what was
-	// found may lie at the edge of what is, where slopes say little.
+	// Refused: a point on the way was not allowed or of a higher rank, so the ascent may have ended at
+	// the edge of what is allowed, where slopes do not tell where to go.
 	Refused bool
-	// Joined tells that it went no further because it had come near to another that stands higher.
+	// Joined: the ascent ended because it came near a higher one.
 	Joined bool
 }
 
-// joined is how near, in every coordinate, a point comes to a higher one to be taken for another on
-// its way to the same top.
+// joined is the distance, in every coordinate, at which an ascent is taken to lead to the same top
+// as a higher one.
 const joined = 0.02
 
-// Slope is how a value v(x) − Σ_k p_k [h_k(x)]⁺ changes around a point: Along holds the slopes of v
-// along every axis, Kinks the other terms.
+// Slope is how a value v(x) − Σ_k p_k [h_k(x)]⁺ changes around a point: Along holds the derivatives
+// of v, Kinks the other terms.
 type Slope struct {
 	Along []float64
 	Kinks []descent.Kink
 }
 
-// down is the same of the value turned upside down.
+// down is the same for the negated value.
 func (s Slope) down() descent.Local {
 	return descent.Local{Gradient: floats.ScaleTo(make([]float64, len(s.Along)), -1, s.Along), Kinks: s.Kinks}
 }
 
-// climb is a descent of a value turned upside down.
+// climb is a descent of the negated value.
 type climb interface {
 	Next() []float64
 	Wants(value float64) bool
 	Tell(value float64, local func() descent.Local)
 }
 
-// Climbs lead allowed points uphill along the slopes of a problem's value, which Rise gives, on the
-// axes that are continuous. All are worked out together, a step of each at a time; one that joins a
-// higher one goes no further. Others can be added on the way.
+// Climbs move allowed points up the slopes of a problem's value, which Rise gives, along continuous
+// axes. All are evaluated together, a step of each at a time. An ascent that comes near a higher
+// one ends. Others can be added on the way.
 type Climbs struct {
 	Problem Problem
 	Kinked  bool // the value has kinks
@@ -443,8 +450,8 @@ type Climbs struct {
 	climbs  []climb
 }
 
-// Add adds an allowed point, to be led up until a step brings less than least or, of a value with
-// kinks, would bring less.
+// Add adds an allowed point, whose ascent ends when a step gains less than least or, for a value
+// with kinks, is expected to.
 func (c *Climbs) Add(u []float64, score Score, least float64) {
 	low, high := c.Problem.room(u)
 	limits := descent.Limits{Flat: 1e-5, Least: least, Steps: 40, First: 0.05, Longest: 0.25}
@@ -456,17 +463,18 @@ func (c *Climbs) Add(u []float64, score Score, least float64) {
 	c.Ascents, c.climbs = append(c.Ascents, Ascent{U: u, Score: score}), append(c.climbs, up)
 }
 
-// Resume lets ascent i, of a value with kinks, go on until a step would bring less than least.
+// Resume continues ascent i, of a value with kinks, until a step is expected to gain less than
+// least.
 func (c *Climbs) Resume(i int, least float64) { c.climbs[i].(*descent.Kinked).Resume(least) }
 
-// Highest are the numbers of the ascents that joined no other, the highest first.
+// Highest lists the ascents that joined no other, the highest first.
 func (c *Climbs) Highest() []int {
 	order := lists.Where(len(c.Ascents), func(i int) bool { return !c.Ascents[i].Joined })
 	slices.SortStableFunc(order, func(i, j int) int { return Higher(c.Ascents[i].Score, c.Ascents[j].Score) })
 	return order
 }
 
-// Follow moves all on until none asks for more. The error is that of Rise.
+// Follow continues all ascents to their ends. The error is that of Rise.
 func (c *Climbs) Follow() error {
 	from, climbs := c.Ascents, c.climbs
 	for {
@@ -504,7 +512,7 @@ func (c *Climbs) Follow() error {
 	}
 }
 
-// nextSteps are the points that the climbs ask for next, and whose they are; those that are not
+// nextSteps are the points that the ascents need next, and the ascent of each. Points that are not
 // allowed are refused at once.
 func (c *Climbs) nextSteps() (points [][]float64, whose []int) {
 	p, from := c.Problem, c.Ascents
@@ -524,8 +532,8 @@ func (c *Climbs) nextSteps() (points [][]float64, whose []int) {
 	return points, whose
 }
 
-// hasJoined tells whether an ascent has come near to one that stands higher, or as high and comes
-// before it.
+// hasJoined tells whether an ascent has come near one that is higher, or as high with a lower
+// index.
 func hasJoined(all []Ascent, i int) bool {
 	for j, other := range all {
 		higher := other.Score.Value > all[i].Score.Value || other.Score.Value == all[i].Score.Value && j < i
@@ -536,7 +544,7 @@ func hasJoined(all []Ascent, i int) bool {
 	return false
 }
 
-// Within tells whether two points are no further apart than distance in any coordinate.
+// Within tells whether two points differ by at most distance in every coordinate.
 func Within(distance float64, a, b []float64) bool {
 	for k := range a {
 		if math.Abs(a[k]-b[k]) > distance {
@@ -558,7 +566,7 @@ func (p Problem) room(u []float64) (low, high []float64) {
 	return low, high
 }
 
-// haltonStream keeps the scrambling apart from other draws of the same seed.
+// haltonStream separates the scrambling from other random numbers of the same seed.
 const haltonStream = 0x68616c746f6e
 
 // Halton returns n points of the scrambled Halton sequence in [0,1)^d. The same seed gives the same

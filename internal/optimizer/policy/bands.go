@@ -9,7 +9,7 @@ import (
 	"headroom/internal/lists"
 )
 
-// norm is B, and of a schedule that states none the width in its place.
+// norm is B, or the width for a schedule that has no B.
 func (b Beta) norm(width float64) float64 {
 	if !b.statesNorm() {
 		return width
@@ -22,12 +22,12 @@ func (b Beta) width(noise, gain, union float64) float64 {
 	return b.B + noise*math.Sqrt(2*(gain+1+math.Log(union/b.P)))
 }
 
-// widths are the schedules of an algorithm's targets. It takes the upper estimate of the reward and
+// widths are the schedules of an algorithm's targets. It uses the upper estimate of the reward and
 // the lower ones of the costs, unless it says otherwise.
 type widths struct {
 	plain
 	of      []Beta  // per target
-	learned []bool  // per target: it has a posterior, so its width matters
+	learned []bool  // per target: it has a posterior, and so a width
 	union   float64 // m + 1
 }
 
@@ -40,15 +40,15 @@ func newWidths(c Context, s Settings) widths {
 	return w
 }
 
-// objectiveWidth is that of the objective alone, for an algorithm that regresses one response with
-// the objective's model.
+// objectiveWidth is the width of the objective alone, for an algorithm that regresses one response
+// with the objective's model.
 func objectiveWidth(c Context, s Settings) widths {
 	w := newWidths(c, s)
 	w.of = w.of[:1]
 	return w
 }
 
-// values are a setting per target, 0 where nothing is learned.
+// values are a setting per target, 0 where the target is not learned.
 func (w widths) values(c Context, s Settings, setting string) []float64 {
 	values := s.each(setting, c.targets())
 	for k := range values {
@@ -59,8 +59,8 @@ func (w widths) values(c Context, s Settings, setting string) []float64 {
 	return values
 }
 
-// each returns β_t per target; theory gives the paper's formula for target k from its B, R, p, γ_t
-// and λ.
+// each returns β_t per target; theory is the paper's formula for target k from its B, R, p, γ_t and
+// λ.
 func (w widths) each(in WidthInput, theory func(k int, b Beta, gain, lambda float64) float64) []float64 {
 	beta := make([]float64, len(w.of))
 	for k, b := range w.of {
@@ -78,7 +78,7 @@ func (w widths) each(in WidthInput, theory func(k int, b Beta, gain, lambda floa
 	return beta
 }
 
-// improved has the theory β_t = B + R·noise·√(2(γ_t + 1 + ln(union/p))).
+// improved is each with the theory β_t = B + R·noise·√(2(γ_t + 1 + ln(union/p))).
 func (w widths) improved(in WidthInput, noise, union float64) []float64 {
 	return w.each(in, func(_ int, b Beta, gain, _ float64) float64 { return b.width(b.R*noise, gain, union) })
 }
@@ -93,7 +93,7 @@ func upperScores(s *Input) Scores {
 	return Scores{Value: upper(s.Reward, s.Beta[0]), Reason: Optimistic}
 }
 
-// upperSlopes are those of upperScores.
+// upperSlopes are the slopes of upperScores.
 func upperSlopes(s *Input) Slopes { return bands{width: s.Beta[:1]}.slopes(s) }
 
 // bands score a place by edges of its bands, e₀ = μ₀ + w₀σ₀ of the reward and e_j = μ_j − w_jσ_j of
@@ -119,7 +119,7 @@ func (c interval) of(e float64) float64 { return clip(e, c.low, c.high) }
 // plusMinus cuts to ±bound.
 func plusMinus(bound float64) interval { return interval{-bound, bound} }
 
-// rectified cuts each of m costs to its positive part.
+// rectified cuts m costs to their positive parts.
 func rectified(m int) []interval {
 	return append([]interval{uncut}, slices.Repeat([]interval{positivePart}, m)...)
 }
@@ -138,12 +138,12 @@ func upper(e Estimate, beta float64) []float64 {
 
 func lower(e Estimate, beta float64) []float64 { return upper(e, -beta) }
 
-// outwards are w by which the edge of a reward is the upper one, and that of a cost the lower.
+// outwards are w of the upper edge of the reward and the lower edges of the costs.
 func outwards(widths []float64) []float64 {
 	return append(slices.Clone(widths[:1]), negated(widths[1:])...)
 }
 
-// edges are e of every target that has a width, at all places.
+// edges are e at all places, of every target that has a width.
 func (b bands) edges(s *Input) [][]float64 {
 	targets, edges := s.targets(), make([][]float64, len(b.width))
 	for k, width := range outwards(b.width) {
@@ -152,7 +152,7 @@ func (b bands) edges(s *Input) [][]float64 {
 	return edges
 }
 
-// price is the score of edges.
+// price is the score, given the edges.
 func (b bands) price(edges [][]float64) []float64 {
 	value := lists.Map(edges[0], b.cut(0).of)
 	for j, price := range b.prices {
@@ -166,12 +166,12 @@ func (b bands) price(edges [][]float64) []float64 {
 
 func (b bands) scores(s *Input) Scores { return Scores{Value: b.price(b.edges(s)), Reason: TradeOff} }
 
-// truncated are the scores of edges, ties broken by what they would be without cuts.
+// truncated are the scores, given the edges; ties are broken by the scores without cuts.
 func (b bands) truncated(edges [][]float64) Scores {
 	return Scores{Value: b.price(edges), Untruncated: bands{prices: b.prices}.price(edges), Reason: TradeOff}
 }
 
-// slopes are those of the score.
+// slopes are the slopes of the score.
 func (b bands) slopes(s *Input) Slopes {
 	n := len(s.Reward.Mean)
 	out := Slopes{Reward: Estimate{filled(n, 1), filled(n, b.width[0])}, Costs: make([]Estimate, len(s.Costs))}
@@ -196,7 +196,7 @@ func (b bands) slopes(s *Input) Slopes {
 	return out
 }
 
-// kinks are those by which weight·c(e), e = μ + wσ, differs from weight·e:
+// kinks are those of weight·c(e) − weight·e, e = μ + wσ:
 //
 //	c(e) = e − [e − high]⁺ + [low − e]⁺.
 func (c interval) kinks(target int, of Estimate, width, weight float64) []Kink {

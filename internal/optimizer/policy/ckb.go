@@ -23,13 +23,13 @@ const (
 	askedBound   = LeftToUser("the published algorithm cuts estimates at the B of their width: give a width with B, or this bound itself")
 )
 
-// objectiveNorm is the B of the objective's width, of one that states B and R.
+// objectiveNorm is the B of the objective's width, if it has the theory schedule.
 func objectiveNorm(c Context, s Settings, _ string) (float64, bool) {
 	b := s.BetaFor(c.Metrics[0])
 	return b.B, b.Schedule == "theory"
 }
 
-// constraintNorm is that of a constraint which is learned.
+// constraintNorm is the B of a constraint's width, if it is learned and has the theory schedule.
 func constraintNorm(c Context, s Settings, constraint string) (float64, bool) {
 	metric := c.CostMetrics[slices.Index(c.Constraints, constraint)]
 	b := s.BetaFor(metric)
@@ -43,7 +43,7 @@ func publishedCap(_ Context, s Settings, _ string) (float64, bool) {
 	return 10, true
 }
 
-// plannedStep is not used where each phase has a step of its own.
+// plannedStep is publishedStep, not used where each phase has a step of its own.
 func plannedStep(c Context, s Settings, constraint string) (float64, bool) {
 	return publishedStep(c, s, constraint), s.plannedHorizon()
 }
@@ -178,7 +178,7 @@ func (a ckb) Traits() Traits {
 
 func (a ckb) Start() []float64 { return make([]float64, len(a.bounds)) }
 
-// lagrangian is f̄ − Σ_j φ_j ḡ_j of bounds of these widths.
+// lagrangian is f̄ − Σ_j φ_j ḡ_j for bounds of these widths.
 func (a ckb) lagrangian(s *Input, widths []float64) bands {
 	return bands{widths, s.Multipliers, a.cuts}
 }

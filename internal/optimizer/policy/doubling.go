@@ -25,17 +25,17 @@ var horizonSetting = Setting{Name: "horizon", Type: Text, Default: plannedHorizo
 // phases is how many phases there can be: 2³¹ − 1 rounds.
 const phases = 31
 
-// doubling is the doubling trick of Zhou and Ji's Remark 2: the algorithm in phases i = 0, 1, 2, …
-// of 2ⁱ rounds, the constants of each being those of T = 2ⁱ. At the beginning of each the
-// multipliers are what they are at first and, unless readings are reused, so are the data and γ.
-// Started afresh, each phase may fail by itself, so phase i has p/((i+1)(i+2)) for its p: the sum
-// over i is p.
+// doubling is the doubling trick of Zhou and Ji's Remark 2: the algorithm runs in phases i = 0, 1,
+// 2, … of 2ⁱ rounds, each with the constants of T = 2ⁱ. At the beginning of a phase the multipliers
+// are those of round 1 and, unless readings are reused, data and γ start afresh. Each phase that
+// starts afresh may fail by itself, so phase i has failure probability p/((i+1)(i+2)), which sums
+// to p.
 type doubling struct {
 	phases []Policy
 	reuse  bool
 }
 
-// phased makes an algorithm for the horizon that its settings name.
+// phased makes an algorithm with the horizon of its settings.
 func phased(build func(Context, Settings) Policy) func(Context, Settings) Policy {
 	return func(c Context, s Settings) Policy {
 		if s.plannedHorizon() {
@@ -80,7 +80,7 @@ func (s Settings) sharing(n float64) Settings {
 }
 
 // lastHorizon is the T of the last round's constants. Where readings are reused, it is how many
-// there may be by then, which λ has to suit.
+// readings there may be by then, which λ has to suit.
 func (c Circumstances) lastHorizon() int {
 	switch c.Settings.Text("horizon") {
 	case doublingAfresh:
@@ -99,7 +99,7 @@ func phaseStart(i int) int { return 1 << i }
 
 func (a doubling) at(round int) Policy { return a.phases[phaseOf(round)] }
 
-// Traits are those of the phases, which differ in their horizon alone.
+// Traits are those of the phases, which differ only in their horizon.
 func (a doubling) Traits() Traits {
 	t := a.phases[0].Traits()
 	if own := t.First; !a.reuse {
@@ -142,9 +142,8 @@ func (a doubling) Step(q []float64, r *Revealed) []float64 {
 	return a.at(r.Round).Step(q, r)
 }
 
-// overPhases is what each phase's algorithm bounds over its rounds, added to that of the phases
-// before: [Σ_s g(x_s)]⁺ over all rounds is at most the sum of that over each phase, and regret adds
-// up.
+// overPhases adds up the bounds of the phases' algorithms over their rounds: [Σ_s g(x_s)]⁺ over all
+// rounds is at most its sum over the phases, and regret adds up.
 func (a doubling) overPhases(rounds []RoundSummary, bound func(Traits, []RoundSummary) []float64) []float64 {
 	out := make([]float64, 0, len(rounds))
 	for i, before := 0, 0.0; len(out) < len(rounds); i++ {

@@ -13,8 +13,8 @@ const (
 	randomExploration = "random"   // f_t = μ + Zσ, g_t = μ − Zσ, one Z per function and round
 )
 
-// explorer is ckb whose estimates come from a rule of exploration for the reward, A_f, and one for
-// the costs, A_g (Zhou and Ji, Algorithm 1), independently of each other.
+// explorer is ckb with estimates by one rule of exploration for the reward, A_f, and one for the
+// costs, A_g, independent of each other (Zhou and Ji, Algorithm 1).
 type explorer struct {
 	ckb
 	rules        []string // per target
@@ -47,7 +47,7 @@ func (a explorer) Traits() Traits {
 	return t
 }
 
-// upper is the score with [Z]⁺: where Z < 0 the estimate is at best the mean.
+// upper is the score with [Z]⁺ for Z: where Z < 0, the estimate is at best the mean.
 func (a explorer) upper(s *Input) Scores {
 	widths := slices.Clone(a.widthsOf(s))
 	for k, z := range widths {
@@ -62,7 +62,7 @@ func (a explorer) Score(s *Input) (Scores, error) {
 	return a.scored(s, a.widthsOf(s)), nil
 }
 
-// scored is the score with the functions drawn, and bounds of these widths where there is none.
+// scored is the score with the functions drawn, and bounds of these widths where none is drawn.
 func (a explorer) scored(s *Input, widths []float64) Scores {
 	l := a.lagrangian(s, widths)
 	estimates := l.edges(s)
@@ -78,7 +78,7 @@ func (a explorer) scored(s *Input, widths []float64) Scores {
 	return scores
 }
 
-// functions are those of Thompson sampling, whose width is β.
+// functions are drawn by Thompson sampling, with width β.
 func (a explorer) functions(s *Input) []float64 {
 	widths := make([]float64, len(a.rules))
 	for k, rule := range a.rules {
@@ -91,7 +91,7 @@ func (a explorer) functions(s *Input) []float64 {
 
 func (a explorer) weights(s *Input) []float64 { return append([]float64{1}, s.Multipliers...) }
 
-// widthsOf are those of the bounds, β or Z, per target.
+// widthsOf are the widths of the bounds, β or Z, per target.
 func (a explorer) widthsOf(s *Input) []float64 {
 	switch {
 	case a.has(thompsonSampling):
@@ -102,7 +102,7 @@ func (a explorer) widthsOf(s *Input) []float64 {
 	return s.Beta
 }
 
-// drawn is what Z is at place i: of a function that was drawn there (f − μ)/σ, else the width.
+// drawn is Z at place i: (f − μ)/σ of a function that was drawn, else the width.
 func (a explorer) drawn(s *Input, i int) []float64 {
 	z, widths := standardised(s, i), a.widthsOf(s)
 	for k := range z {
@@ -127,9 +127,9 @@ func (a explorer) Estimates(s *Input, i int) []float64 {
 	return a.lagrangian(s, z).cutAll(s.at(i, z))
 }
 
-// draws are the Z of a decision: β itself, or a standard normal number per function times β, or β
-// times the point that a uniform number picks. The numbers are others than those that functions are
-// drawn by.
+// draws are the Z of a decision: β itself, β times a standard normal number per function, or β
+// times the point that a uniform number picks. With Thompson sampling they come from another stream
+// than its functions.
 func (a explorer) draws(seed uint64, beta []float64) []float64 {
 	stream := uint64(0)
 	if a.has(thompsonSampling) {

@@ -11,8 +11,8 @@ var halton = Description{
 	Build:    func(Context, Settings) Policy { return spaceFilling{} },
 }
 
-// spaceFilling takes the next point of the scrambled Halton sequence, or the place nearest to it, untried
-// places first.
+// spaceFilling takes the next point of the scrambled Halton sequence, or the place nearest to it,
+// untried places first.
 type spaceFilling struct{ plain }
 
 func (a spaceFilling) Traits() Traits {

@@ -41,22 +41,22 @@ func checkRisk(c Context, s Settings) []Fault {
 	return faults
 }
 
-// cautious asks where a reading is worth most, P(x)·s·h(d/s) as derived below, which without noise
-// is constrained expected improvement. In logarithms,
+// cautious chooses the place where a reading is worth most, P(x)·s·h(d/s) as derived below, which
+// without noise is constrained expected improvement. In logarithms,
 //
-//	x_t = argmax ln(s h(d/s)) + ω Σ_j ln P(g_j(x) ≤ 0),
+//	x_t = argmax ln(s h(d/s)) + ω Σ_j ln P(g_j(x) ≤ 0).
 //
-// ω being the caution w among candidates and w/2 on a continuous space, where a place just beyond a
-// limit has neighbours within it that a reading tells about. x* itself counts with what a reading
-// there could show about the others. Given costs are limits to keep, not chances, and a place where
-// a limit is at more risk than is left of it is not chosen; before anything was read, Σ_j ln P
-// alone counts.
+// ω is the caution w among candidates and w/2 on a continuous space, where a place just beyond a
+// limit has neighbours within it that its reading tells about. At x* the value is what a reading
+// there could show about other places. Limits of given costs are kept for certain, and a place
+// whose risk exceeds what the decision may take is not chosen. Before the first reading only Σ_j ln
+// P counts.
 type cautious struct {
 	plain
 	weight float64 // ω
 }
 
-// amongNeighbours is ω/w on a continuous space. Docs/tried.md has what 1 and ½ bring on either.
+// amongNeighbours is ω/w on a continuous space. Docs/tried.md has results of 1 and ½ on either.
 const amongNeighbours = 0.5
 
 func newCautious(c Context, s Settings) cautious {
@@ -68,18 +68,18 @@ func newCautious(c Context, s Settings) cautious {
 }
 
 func (a cautious) Traits() Traits {
-	return Traits{NeedsReadings: true, AvoidsKnown: true, LogExpectation: true, Incumbent: likelyBest, RepeatValue: repeatValue, Upper: a.upper, QuickUpper: a.above, Slopes: a.slopes}
+	return Traits{NeedsReadings: true, AvoidsKnown: true, LogExpectation: true, Incumbent: likelyBest, RepeatValue: repeatValue, Upper: a.upper, QuickUpper: a.quickUpper, Slopes: a.slopes}
 }
 
-// upper bounds the score as far as deviations alone move it: the chance to keep a limit rises with
-// its deviation where the mean is beyond it, and is at most 1 where it is not; what is gained rises
-// with the deviation of the reward. R is taken as the deviations of the input have it: its own
-// least value, P(x*), would rule out hardly any place.
+// upper bounds the score for smaller deviations: the chance to keep a limit rises with its
+// deviation where the mean is beyond it, and is at most 1 elsewhere; the gain rises with the
+// deviation of the reward. R is taken from the deviations of the input: its least value, P(x*),
+// would rule out hardly any place.
 func (a cautious) upper(s *Input) Scores { return a.bound(s, s.mostAhead) }
 
-// above leaves out of upper what R takes: of the means of P′(x*) and P′(x) that it is the ratio of
-// one is taken for the least that it may be, the other for 1.
-func (a cautious) above(s *Input) Scores {
+// quickUpper is upper without computing R: of the two means that it is the ratio of, P′(x*) is
+// replaced by a lower bound and P′(x) by 1.
+func (a cautious) quickUpper(s *Input) Scores {
 	scores := a.bound(s, s.farAhead)
 	for i, v := range scores.Value {
 		scores.Value[i] += 1e-9 * math.Max(1, math.Abs(v)) // what is lost by rounding
@@ -87,7 +87,7 @@ func (a cautious) above(s *Input) Scores {
 	return scores
 }
 
-// bound is upper with d and s of a place as ahead has them.
+// bound is upper, given d and s of a place by ahead.
 func (a cautious) bound(s *Input, ahead func(beside *pair, i int) (mean, deviation float64)) Scores {
 	bound := *s
 	bound.Incumbent, bound.Costs = nil, make([]Estimate, len(s.Costs))
@@ -113,17 +113,17 @@ func (a cautious) bound(s *Input, ahead func(beside *pair, i int) (mean, deviati
 	return scores
 }
 
-// mostAhead is d and s of place i, which it puts into beside, with the largest s that smaller
-// deviations of the reward could leave.
+// mostAhead loads place i into beside and returns d, and the largest s for smaller deviations of
+// the reward.
 func (s *Input) mostAhead(beside *pair, i int) (mean, deviation float64) {
-	beside.take(s, i)
+	beside.load(s, i)
 	mean, _, _ = beside.ahead(s.Given, s.Incumbent.Least)
 	return mean, beside.mostDeviation()
 }
 
-// farAhead is mostAhead with the least R.
+// farAhead is mostAhead with a lower bound of R.
 func (s *Input) farAhead(beside *pair, i int) (mean, deviation float64) {
-	beside.take(s, i)
+	beside.load(s, i)
 	if beside.otherMean[0] < s.Incumbent.Least {
 		return s.mostAhead(beside, i)
 	}
@@ -137,13 +137,13 @@ func (s *Input) farAhead(beside *pair, i int) (mean, deviation float64) {
 	return beside.lead(s.Incumbent.Least, least), beside.mostDeviation()
 }
 
-// mostLooked is how many points played are looked at closely for the incumbent, and lookedAtOnce
-// how many together: a few take hardly longer than one.
+// mostLooked is how many points played are evaluated with deviations to find the incumbent,
+// lookedAtOnce how many at a time: a few take hardly longer than one.
 const mostLooked, lookedAtOnce = 100, 4
 
-// likelyBest is the point played of the largest W(x) = P(x)·(μ(x) − m). played has means alone;
-// look gives the input of some. A mean beyond its limit leaves at most an even chance, so
-// that few have to be looked at.
+// likelyBest is the point played of the largest W(x) = P(x)·(μ(x) − m). played has only means; look
+// gives the input of some points. A mean beyond its limit leaves a chance of one half at most,
+// which bounds W, so few points have to be looked at.
 func likelyBest(played *Input, look func(some []int) (*Input, error)) (int, error) {
 	least := slices.Min(played.Reward.Mean)
 	most := make([]float64, len(played.Reward.Mean))
@@ -197,18 +197,17 @@ func (a cautious) scores(s *Input) Scores {
 	return scores
 }
 
-// logGain is ln(s h(d/s)) of place i, which it puts into beside, and what stands in its place at
-// x*.
+// logGain loads place i into beside and returns ln(s h(d/s)), at x* the logarithm of RepeatValue.
 func (s *Input) logGain(beside *pair, i int) float64 {
 	if s.Incumbent.Itself[i] {
 		return math.Log(s.Incumbent.RepeatValue)
 	}
-	beside.take(s, i)
+	beside.load(s, i)
 	mean, deviation, _ := beside.ahead(s.Given, s.Incumbent.Least)
 	return logExpectedImprovement(mean, math.Abs(deviation))
 }
 
-// slopes are, with z = mean/s of the lead and u = −mean/s of a cost,
+// slopes are, with z = d/s and u = −mean/s of a cost,
 //
 //	∂ ln EI/∂mean = Φ(z)/(s h(z)),   ∂ ln EI/∂s = φ(z)/(s h(z)),
 //	∂ ln Φ(u)/∂mean = −φ(u)/(s Φ(u)),   ∂ ln Φ(u)/∂s = −u φ(u)/(s Φ(u)).
@@ -233,23 +232,23 @@ func (a cautious) slopes(s *Input) Slopes {
 	beside := newPair(1 + len(s.Costs))
 	for i := range n {
 		if !s.Incumbent.Itself[i] && s.Reward.SD[i] > 0 {
-			beside.take(s, i)
+			beside.load(s, i)
 			slopesAhead(s, beside, i, &out)
 		}
 	}
 	return out
 }
 
-// What a reading is worth. Were the study to end now, the lab would use the played setting x* of
-// the largest worth
+// The value of a reading. If the study ended now, the lab would use the played setting x* of the
+// largest worth
 //
 //	W(x) = P(x)·(μ_f(x) − m),   P(x) = Π_j P(g_j(x) ≤ 0),
 //
-// a broken limit counting as m, the least mean reward of a setting played. A reading at x moves
-// means and deviations, so that another setting may come to be worth more: its value is E[W′(x) −
-// W′(x*)]⁺, W′ being what W will be then. This is the knowledge gradient (Frazier, Powell, Dayanik,
-// The Knowledge-Gradient Policy for Correlated Normal Beliefs, 2009) under limits (Ungredda,
-// Branke, Bayesian Optimisation for Constrained Problems, 2021), between the place and x*.
+// where a broken limit counts as m, the least mean reward of a setting played. A reading at x moves
+// means and deviations, after which x may be worth more than x*: its value is E[W′(x) − W′(x*)]⁺, W′
+// being the worth after the reading. This is the knowledge gradient (Frazier, Powell, Dayanik, The
+// Knowledge-Gradient Policy for Correlated Normal Beliefs, 2009) under limits (Ungredda, Branke,
+// Bayesian Optimisation for Constrained Problems, 2021), for x and x* alone.
 //
 // With v the variance of f at x, λ the noise of a reading there, c the covariance of f(x) and
 // f(x*), and Z standard normal, the means of f move to μ(x) + v Z/√(v+λ) and μ(x*) + c Z/√(v+λ).
@@ -262,18 +261,17 @@ func (a cautious) slopes(s *Input) Slopes {
 //
 //	E_{P′(x)}[P′(x*)] = Φ₂(t, t*; ρκ)/Φ(t),   E_{P′(x)}[P′(x)] = Φ₂(t, t; κ)/Φ(t),   κ = σ²/(σ² + λ),
 //
-// t = −μ/σ being how far g at x keeps its limit, t* how far at x*, and ρ their correlation. So the
-// value is
+// where t = −μ/σ of g at x, t* is the same at x*, and ρ their correlation. So the value is
 //
 //	P(x)·s·h(d/s),   d = (μ(x) − m) − R·(μ(x*) − m),   s = |v − min(R, 1) c|/√(v+λ),   h(z) = φ(z) + zΦ(z).
 //
-// (An R above 1 would have it that x* can be worth less than nothing.) Without noise κ is 1 and x*
-// known: R is 1, and this is constrained expected improvement. Towards x*, R goes to 1 and s to 0
+// (With R above 1 in s, x* could be worth less than nothing.) Without noise κ is 1 and x* is known, so
+// R is 1, and this is constrained expected improvement. As x approaches x*, R goes to 1 and s to 0
 // whatever the noise.
 
-// pair is a place x and another beside it: means and deviations per target, the covariances of
-// both, and λ of one more reading at x; and, once ahead has been asked for, the means of P′(x*) and
-// P′(x) that R is made of.
+// pair is a place x and another one: means and deviations per target, their covariances, and λ of
+// one more reading at x. After ahead it also has, per cost, the means of P′(x*) and P′(x) that R is
+// made of.
 type pair struct {
 	mean, sd, otherMean, otherSD []float64
 	together, noise              []float64
@@ -286,8 +284,8 @@ func newPair(targets int) *pair {
 	return &pair{of(), of(), of(), of(), of(), of(), of(), of()}
 }
 
-// take puts place i of the input beside x* into p.
-func (p *pair) take(s *Input, i int) {
+// load sets place i of the input, with x* as the other place.
+func (p *pair) load(s *Input, i int) {
 	r := s.Incumbent
 	p.otherMean, p.otherSD = r.Mean, r.SD
 	p.mean[0], p.sd[0] = s.Reward.Mean[i], s.Reward.SD[i]
@@ -302,12 +300,12 @@ func (p *pair) take(s *Input, i int) {
 	}
 }
 
-// swapped is p with the places exchanged; noise is that of a reading at the other place.
+// swapped exchanges the places; noise is that of a reading at the other one.
 func (p *pair) swapped(noise []float64) *pair {
 	return &pair{p.otherMean, p.otherSD, p.mean, p.sd, p.together, noise, p.other, p.own}
 }
 
-// bounds are t and t*, κ and ρκ of cost j.
+// bounds are t, t*, κ and ρκ of cost j.
 func (p *pair) bounds(j int) (t, other, own, together float64) {
 	sd, otherSD := p.sd[1+j], p.otherSD[1+j]
 	t, other = ratio(-p.mean[1+j], sd), ratio(-p.otherMean[1+j], otherSD)
@@ -320,7 +318,7 @@ func (p *pair) bounds(j int) (t, other, own, together float64) {
 	return t, other, own, together
 }
 
-// ahead are d, s before its absolute value is taken, and R.
+// ahead are d, s with its sign, and R.
 func (p *pair) ahead(given []bool, least float64) (mean, deviation, chances float64) {
 	chances = 1
 	for j := range given {
@@ -337,12 +335,12 @@ func (p *pair) ahead(given []bool, least float64) (mean, deviation, chances floa
 	return mean, deviation, chances
 }
 
-// lead is d where R is this.
+// lead is d for a given R.
 func (p *pair) lead(least, chances float64) float64 {
 	return (p.mean[0] - least) - chances*(p.otherMean[0]-least)
 }
 
-// mostDeviation is the largest s that smaller deviations of the reward, and any R, could leave.
+// mostDeviation is the largest s for smaller deviations of the reward and any R.
 func (p *pair) mostDeviation() float64 {
 	variance := p.sd[0] * p.sd[0]
 	if variance == 0 {
@@ -355,17 +353,17 @@ func (p *pair) mostDeviation() float64 {
 // recommended, if the place keeps its limits.
 func ExpectedGain(s *Input, i int) float64 {
 	p := newPair(1 + len(s.Costs))
-	p.take(s, i)
+	p.load(s, i)
 	mean, deviation, _ := p.ahead(s.Given, s.Incumbent.Least)
 	return ExpectedImprovement(mean, math.Abs(deviation))
 }
 
-// repeatValue is what one more reading at x* is worth, over P(x*): that one of the others of the input
-// comes to be worth more than it,
+// repeatValue is what one more reading at x* is worth, divided by P(x*), since another place of the
+// input may come to be worth more,
 //
 //	E[W′(x) − W′(x*)]⁺ = E[W′(x*) − W′(x)]⁺ − (W(x*) − W(x)),
 //
-// since a reading changes no mean of W′. noise is λ of a reading at x*.
+// as a reading changes no mean of W′. noise is λ of a reading at x*.
 func repeatValue(s *Input, noise []float64) float64 {
 	r, best, mine := s.Incumbent, 0.0, 1.0
 	for j := range s.Costs {
@@ -375,7 +373,7 @@ func repeatValue(s *Input, noise []float64) float64 {
 	}
 	beside := newPair(1 + len(s.Costs))
 	for i := range s.Reward.Mean {
-		beside.take(s, i)
+		beside.load(s, i)
 		chance, _ := logChance(s, i)
 		mean, deviation, _ := beside.swapped(noise).ahead(s.Given, r.Least)
 		behind := mine*(r.Mean[0]-r.Least) - math.Exp(chance)*(s.Reward.Mean[i]-r.Least)
@@ -386,7 +384,7 @@ func repeatValue(s *Input, noise []float64) float64 {
 	return best
 }
 
-// slopesAhead adds the derivatives of ln(s h(d/s)) at place i, which p holds, to out.
+// slopesAhead adds to out the derivatives of ln(s h(d/s)) at place i, which p holds.
 func slopesAhead(s *Input, p *pair, i int, out *Slopes) {
 	r := s.Incumbent
 	mean, signed, chances := p.ahead(s.Given, r.Least)
@@ -427,8 +425,8 @@ func slopesAhead(s *Input, p *pair, i int, out *Slopes) {
 }
 
 // logChance is Σ_j ln P(g_j ≤ 0) at place i over the learned costs, and whether the given ones are
-// within their limits. Where they are not it is lower by beyondKnown(Σ_j g_j⁺), which tells distances
-// apart in any unit, and outweighs any chance that is worth comparing.
+// within their limits. Where they are not, it is lower by beyondKnown(Σ_j g_j⁺), which orders
+// places by their excess in any unit, and outweighs any chance worth comparing.
 func logChance(s *Input, i int) (logChance float64, within bool) {
 	excess := 0.0
 	for j, g := range s.Costs {
@@ -441,8 +439,8 @@ func logChance(s *Input, i int) (logChance float64, within bool) {
 	return bounded(logChance - beyondKnown(excess)), excess == 0
 }
 
-// beyondKnown is 0 within limits, and beyond them between 10⁵ and 10⁶, rising by 500 from each excess to
-// e times as much.
+// beyondKnown is 0 within limits, and beyond them between 10⁵ and 10⁶: it rises by 500 when the
+// excess grows by a factor e.
 func beyondKnown(excess float64) float64 {
 	if excess == 0 {
 		return 0
@@ -450,7 +448,7 @@ func beyondKnown(excess float64) float64 {
 	return 500 * (1000 + math.Log(excess))
 }
 
-// leastLog bounds logarithms of 0, so that scores can be told apart and added.
+// leastLog bounds logarithms of 0, so that scores can be compared and added.
 const leastLog = 1e100
 
 func bounded(v float64) float64 { return math.Max(v, -leastLog) }

@@ -106,7 +106,7 @@ func ExpectedImprovement(gain, sd float64) float64 {
 // normal is Φ(z), the standard normal distribution function.
 func normal(z float64) float64 { return 0.5 * math.Erfc(-z/math.Sqrt2) }
 
-// ratio is a/sd; for sd = 0 it is infinite, at a = 0 positively so.
+// ratio is a/sd; for sd = 0 it is infinite, positive at a = 0.
 func ratio(a, sd float64) float64 {
 	switch {
 	case sd > 0:
@@ -118,13 +118,12 @@ func ratio(a, sd float64) float64 {
 }
 
 const (
-	// mostCorrelated keeps the densities of two variables finite.
 	mostCorrelated = 1 - 1e-9
 	// leastChance is the smallest chance that another is divided by.
 	leastChance = 1e-12
 )
 
-// rules are for integrals up to a correlation of that size. What they leave is below 1e-6 up to .99
+// rules are for integrals up to a correlation of that size. Their error is below 1e-6 up to .99
 // (TestChanceGiven).
 var rules = [3]struct {
 	until float64
@@ -134,7 +133,7 @@ var rules = [3]struct {
 // Rule is a Gauss–Legendre rule of integration over [−1, 1].
 type Rule struct{ Nodes, Weights []float64 }
 
-// NewRule is the rule of so many points.
+// NewRule returns the rule with so many points.
 func NewRule(points int) Rule {
 	r := Rule{make([]float64, points), make([]float64, points)}
 	quad.Legendre{}.FixedLocations(r.Nodes, r.Weights, -1, 1)
@@ -177,9 +176,9 @@ func chanceGiven(a, b, r float64) float64 {
 	return max(leastChance, min(normal(b)+half*sum/(2*math.Pi), 1))
 }
 
-// leastChanceGiven is at most chanceGiven: the integral, and each of the sums that stand for it, has
-// the sign of r, and of its exponents none is above −a²/2 or −b²/2, nor, where a and b have one sign
-// and r the other, above the sum of both.
+// leastChanceGiven is a lower bound of chanceGiven: the integral, and each sum that approximates
+// it, has the sign of r. None of its exponents is above −a²/2 or −b²/2, nor, where a and b have one
+// sign and r the other, above their sum.
 func leastChanceGiven(a, b, r float64) float64 {
 	if r >= 0 || math.IsInf(a, 0) || math.IsInf(b, 0) {
 		return max(normal(b), leastChance)
@@ -191,7 +190,7 @@ func leastChanceGiven(a, b, r float64) float64 {
 	return max(normal(b)+r/4*math.Exp(-size/2-logNormal(a)), leastChance)
 }
 
-// slopesOfChance are the derivatives of ln chanceGiven, whose value is given, by a, b and r.
+// slopesOfChance are the derivatives of ln chanceGiven by a, b and r, given its value.
 func slopesOfChance(a, b, r, value float64) (byA, byB, byR float64) {
 	if math.IsInf(a, 0) || math.IsInf(b, 0) {
 		return 0, 0, 0

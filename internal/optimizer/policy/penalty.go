@@ -21,8 +21,8 @@ func penaltySettings(own ...Setting) []Setting {
 	return settings(append(list, own...)...)
 }
 
-// epochs is GP-UCB on one penalised response, in L = ⌈T/S⌉ epochs of S rounds. Theory has the p of
-// its width shared out among the epochs.
+// epochs is GP-UCB on one penalised response, in L = ⌈T/S⌉ epochs of S rounds. The failure
+// probability of its theory width is shared among the epochs.
 type epochs struct {
 	widths
 	length int     // S
@@ -50,8 +50,8 @@ func (epochs) Score(s *Input) (Scores, error) {
 	return scores, nil
 }
 
-// step moves each multiplier at the end of an epoch by the mean of the costs of the epoch told by
-// then; without any it stays.
+// step moves each multiplier at the end of an epoch by the mean of the epoch's costs told by then;
+// without any it stays.
 func (a epochs) step(kappa []float64, r *Revealed, move func(j int, kappa, mean float64) float64) []float64 {
 	next := append([]float64(nil), kappa...)
 	if r.Round%a.length != 0 {

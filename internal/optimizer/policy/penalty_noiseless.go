@@ -56,14 +56,14 @@ func (a noiseless) Score(s *Input) (Scores, error) {
 	return Scores{Value: f, Reason: Sample}, nil
 }
 
-// functions is F, the reward's response; nothing is drawn of the costs.
+// functions draws F, the response of the reward; the costs are not drawn.
 func (a noiseless) functions(s *Input) []float64 {
 	widths := make([]float64, 1+a.costs)
 	widths[0] = s.Beta[0]
 	return widths
 }
 
-// Estimates is what F_t was taken for.
+// Estimates is the F_t that was maximised.
 func (a noiseless) Estimates(s *Input, i int) []float64 {
 	if !a.samples {
 		return a.epochs.Estimates(s, i)

@@ -60,9 +60,9 @@ func (a noisy) Step(kappa []float64, r *Revealed) []float64 {
 	return a.epochs.step(kappa, r, func(j int, k, mean float64) float64 { return positive(k + a.step[j]*mean) })
 }
 
-// allowance is what the noise of one epoch's costs comes to, N = 2R(√(4mS) + √(S ln(2L/p))): the
-// event G_l in Shi and Eryilmaz's proof of Theorem 2, in which √(Σ_j (Σ_s ε_{j,s})²) ≤ N. By Doob's
-// inequality it is also that of a part of the epoch. False for a schedule without R.
+// allowance is N = 2R(√(4mS) + √(S ln(2L/p))), a bound of the noise in one epoch's costs: the event
+// G_l in Shi and Eryilmaz's proof of Theorem 2, in which √(Σ_j (Σ_s ε_{j,s})²) ≤ N. By Doob's
+// inequality it also holds for a part of the epoch. False for a schedule without R.
 func (a noisy) allowance() (float64, bool) {
 	b, length := a.of[0], float64(a.length)
 	return 2 * b.R * (math.Sqrt(4*float64(a.costs)*length) + math.Sqrt(length*math.Log(2*a.count/b.P))), b.Schedule == "theory"

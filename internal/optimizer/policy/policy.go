@@ -1,7 +1,7 @@
 // Package policy holds the algorithms, one small file each that reads like its pseudo-code.
 //
-// Everything is in modelled units: a reward to maximise and costs that hold when g ≤ 0, margins
-// included. Functions are numbered as targets: 0 is the reward, 1+j is cost j.
+// Everything is in modelled units: a reward to maximise, and costs whose limits hold when g ≤ 0,
+// margins included. Functions are numbered as targets: 0 is the reward, 1+j is cost j.
 package policy
 
 import (
@@ -12,27 +12,23 @@ import (
 	"headroom/internal/lists"
 )
 
-// Policy is one algorithm with its settings. Policies are immutable; all that moves is in their
-// arguments.
+// Policy is one algorithm with its settings. Policies are immutable: all state is in their arguments.
 type Policy interface {
-	// Traits returns what the algorithm is.
 	Traits() Traits
 	// Start returns the multipliers of round 1, one per cost, or nil for an algorithm without.
 	Start() []float64
-	// Beta returns β_t per target, or only for the first targets, or nil, where an algorithm has no
-	// confidence width.
+	// Beta returns β_t per target, for the first targets that have a confidence width.
 	Beta(w WidthInput) []float64
 	// Score returns the acquisition at the places of the input. The error is one of the Set.
 	Score(s *Input) (Scores, error)
-	// Estimates returns what the acquisition made of place i: the reward's estimate, then each
-	// cost's.
+	// Estimates returns the values of the functions at place i that the acquisition is computed from:
+	// the reward's, then each cost's.
 	Estimates(s *Input, i int) []float64
 	// Step returns the multipliers of round t+1 from those of round t; it does not write to q.
 	Step(q []float64, r *Revealed) []float64
 }
 
-// plain is what an algorithm is that says no more than its score: without multipliers, confidence
-// widths and traits.
+// plain is an algorithm that has only a score: no multipliers, confidence widths or traits.
 type plain struct{}
 
 func (plain) Traits() Traits                          { return Traits{} }
@@ -41,90 +37,81 @@ func (plain) Beta(WidthInput) []float64               { return nil }
 func (plain) Estimates(s *Input, i int) []float64     { return means(s, i) }
 func (plain) Step(q []float64, _ *Revealed) []float64 { return nil }
 
-// Traits are what an algorithm is, and what it can do beyond what every algorithm does; a function
-// it does not have is nil. An algorithm made from another takes that one's traits and changes what
-// differs.
+// Traits describe an algorithm, and what it can do beyond what every algorithm does; a function
+// that it does not have is nil. An algorithm derived from another changes that one's traits where
+// it differs.
 type Traits struct {
-	// NeedsPast: it needs Input.Past.
-	NeedsPast bool
-	// NeedsSet: it needs Input.Set. It scores a finite set as a whole, so on a continuous space a
-	// fixed space-filling set stands in for the space, unless it proposes one.
-	NeedsSet bool
-	// IgnoresEstimates: its score looks at no estimate.
-	IgnoresEstimates bool
-	// NeedsReadings: before the first reading its score tells no places apart.
-	NeedsReadings bool
+	NeedsPast bool // it uses Input.Past
+	// NeedsSet: it uses Input.Set. It scores a finite set as a whole; on a continuous space, a fixed
+	// space-filling set takes the place of the space, unless it proposes one.
+	NeedsSet         bool
+	IgnoresEstimates bool // its score uses no estimates
+	NeedsReadings    bool // before the first reading its score is the same everywhere
 	// RisesWithUncertainty: its score at a place never falls when a standard deviation there rises.
 	RisesWithUncertainty bool
-	// MovesByEstimate: its multipliers move by the estimate at the chosen point, Revealed.Own.
-	MovesByEstimate bool
-	// AvoidsKnown: it does not choose a candidate again while no reading has shown that it would
-	// teach anything.
-	AvoidsKnown bool
-	// LogExpectation: its score is the logarithm of an expectation, to which that of the chance that a
-	// trial works at the place is added. Where readings told their noise it is one under the model
-	// as it was fitted, whatever inflation widens or narrows what is said of it.
+	MovesByEstimate      bool // its multipliers move by the estimate at the chosen point, Revealed.Own
+	AvoidsKnown          bool // it repeats no candidate as long as repeated readings do not differ
+	// LogExpectation: its score is the logarithm of an expectation, to which the logarithm of the
+	// chance that a trial works is added. Where readings told their noise, it uses the model as
+	// fitted, without inflation.
 	LogExpectation bool
 
-	// Upper returns scores that are at least those of Score whenever every deviation is at most the
-	// one of the input, for an algorithm whose score may fall when a deviation rises; nil where
-	// none is known.
+	// Upper returns upper bounds of Score for all deviations up to those of the input, for an
+	// algorithm whose score may fall when a deviation rises; nil where none is known.
 	Upper func(s *Input) Scores
-	// QuickUpper returns scores that are at least those of Upper, and of Score, without what takes long
-	// of them; nil where they take no longer.
+	// QuickUpper returns upper bounds of Upper and Score that take less time; nil for none.
 	QuickUpper func(s *Input) Scores
-	// Slopes returns the derivatives of the scores by the means and deviations of the input, for an
-	// algorithm whose score is smooth in them wherever a place is allowed, but for kinks; nil for
-	// others. Where a deviation is 0, so are its derivatives.
+	// Slopes returns the derivatives of the scores by the means and deviations of the input, and
+	// their kinks, for an algorithm whose score is otherwise smooth wherever a place is allowed; nil
+	// for others. The derivatives by a deviation of 0 are 0.
 	Slopes func(s *Input) Slopes
 	// First returns the earliest round whose data enter decision t; nil for an algorithm that never
 	// forgets.
 	First func(t int) int
-	// Incumbent returns which of the points played, whose posterior means are in the input (no
-	// deviations), the others are compared with as Input.Rival, −1 for none. It is one of those that
-	// were looked at; look gives the input of some of them with deviations. Again returns what
-	// reading it once more is worth, beside others played that are in the input, noise being λ of a
-	// reading there per target.
+	// Incumbent returns which of the points played becomes Input.Incumbent, −1 for none. played has
+	// their means without deviations; look gives the input of some of them with deviations, and the
+	// incumbent is one of those. RepeatValue returns what another reading at the incumbent is worth
+	// compared with the points of others, noise being λ of a reading there per target.
 	Incumbent   func(played *Input, look func(some []int) (*Input, error)) (int, error)
 	RepeatValue func(others *Input, noise []float64) float64
 	// Draws returns Draw.Z, one number per function, for a seed and the widths β_t.
 	Draws func(seed uint64, beta []float64) []float64
-	// Functions returns, of an algorithm that draws whole functions f_k ~ GP(μ, w²k_t), jointly over
-	// the places and independent of each other, the widths w per target, 0 where it draws none; nil
+	// Functions returns, for an algorithm that draws whole functions f_k ~ GP(μ, w²k_t), jointly over
+	// the places and independently of each other, the width w per target, 0 where none is drawn; nil
 	// where it draws nothing. Its score rises with the reward's function and falls with the costs'.
-	// The input has no estimates yet.
+	// The input has no estimates.
 	Functions func(s *Input) []float64
-	// Weights returns what its score adds up the functions with, per target, before it cuts them; nil
-	// where the score is no such sum.
+	// Weights returns the weight of each target's function in the score, where the score is a weighted
+	// sum of the functions, perhaps cut; nil elsewhere.
 	Weights func(s *Input) []float64
-	// Drawn returns, of such an algorithm, the standardised draws (draw − μ)/σ at place i, to keep
-	// as Draw.Z.
+	// Drawn returns the standardised values (draw − μ)/σ of the functions at place i, to record as
+	// Draw.Z.
 	Drawn func(s *Input, i int) []float64
-	// Considers lists the places of the input that the algorithm chooses among, by what it knows
-	// without estimates, in ascending order; nil where it looks at all of them.
+	// Considers lists the places of the input that the algorithm chooses among, in ascending order; nil
+	// for all. The input has no estimates.
 	Considers func(s *Input) []int
-	// Propose lists, on a continuous space, the points that an algorithm which looks at all wants
-	// to choose among. s has no places.
+	// Propose lists the points that an algorithm with NeedsSet chooses among on a continuous space. s
+	// has no places.
 	Propose func(s *Input) [][]float64
 	// Censoring: responses count as 0 until they arrive, and for good when they come late.
 	Censoring *Censoring
 	// Response returns the one response F(r, c; κ) that the algorithm regresses in place of reward
 	// and costs; a round has it once all its metrics are told.
 	Response func(reward float64, costs, multipliers []float64) float64
-	// Ceiling returns the largest value that a cost's multiplier can have.
+	// Ceiling returns the largest value of a cost's multiplier.
 	Ceiling func(cost int) float64
 	// Horizon returns the T of a round's constants; nil where it is the number of rounds planned.
 	Horizon func(round int) int
 	// Bound returns the bound on cost j's cumulative violation after each of the rounds, in metric
-	// units; nil where the settings do not say what it takes.
+	// units; nil where the settings lack what it needs.
 	Bound func(j int, rounds []RoundSummary) []float64
 	// RegretBound returns the bound on cumulative regret after each of the rounds, in units of the
-	// objective; nil where the settings do not say what it takes.
+	// objective; nil where the settings lack what it needs.
 	RegretBound func(rounds []RoundSummary) []float64
 }
 
-// ActsOnOwnData tells whether the algorithm's regressions are others than the arrived readings' of
-// each metric.
+// ActsOnOwnData tells whether the algorithm regresses other data than the arrived readings of each
+// metric.
 func (t Traits) ActsOnOwnData() bool { return t.Censoring != nil || t.Response != nil }
 
 // Earliest is the earliest round whose data enter decision t, 1 for an algorithm that never
@@ -136,30 +123,30 @@ func (t Traits) Earliest(decision int) int {
 	return max(t.First(decision), 1)
 }
 
-// Censoring is how late responses count.
+// Censoring says how late responses count.
 type Censoring struct {
 	Window int // m: a reading with delay > m counts as 0
 	// Widen returns the width v_t from β_t and Σ_{s=max(1,t−m)}^{t−1} σ_t(x_s), per target.
 	Widen func(beta, sums []float64) []float64
 }
 
-// RoundSummary is what a bound needs to know of one round; slices are per target. SD is σ(x_s) of the
-// decision, Scale brings a modelled quantity to metric units. Per cost there are the multipliers of
-// the decision, and After the round, and what was read or known of the costs at x_s, in modelled
-// units, NaN if nothing.
+// RoundSummary is what a bound needs to know of one round. Slices are per target, those in the last
+// row per cost. SD is σ(x_s) of the decision, Scale converts modelled to metric units. Multipliers
+// are those of the decision, After those after the round, and Costs are the values at x_s in
+// modelled units, NaN if unknown.
 type RoundSummary struct {
 	Suggested                     bool
 	Beta, SD, Gain, Lambda, Scale []float64
 	Multipliers, After, Costs     []float64
 }
 
-// bandWidth is 2βσ of target k: how far its band's edge can be from the function.
+// bandWidth is 2βσ of target k: the width of its confidence band.
 func (f RoundSummary) bandWidth(k int) float64 { return 2 * f.Beta[k] * f.SD[k] }
 
 // complete tells whether every cost is known.
 func (f RoundSummary) complete() bool { return !slices.ContainsFunc(f.Costs, math.IsNaN) }
 
-// cumulative adds up a term of each suggested round, in units of a target.
+// cumulative sums a term over the suggested rounds, in metric units of a target, after each round.
 func cumulative(target int, rounds []RoundSummary, term func(i int, r RoundSummary) float64) []float64 {
 	sum := 0.0
 	return afterEach(rounds, func(i int, r RoundSummary) float64 {
@@ -170,15 +157,15 @@ func cumulative(target int, rounds []RoundSummary, term func(i int, r RoundSumma
 	})
 }
 
-// afterEach is what a bound comes to after each round.
+// afterEach returns the value of a bound after each round.
 func afterEach(rounds []RoundSummary, after func(i int, r RoundSummary) float64) []float64 {
 	return lists.Of(len(rounds), func(i int) float64 { return after(i, rounds[i]) })
 }
 
-// epochStart is the first round of the epoch of the given length that round t belongs to.
+// epochStart is the first round of the epoch that round t belongs to.
 func epochStart(t, length int) int { return (t-1)/length*length + 1 }
 
-// lastRounds forgets all but the last rounds.
+// lastRounds is Traits.First of a window.
 func lastRounds(window int) func(t int) int {
 	return func(t int) int { return max(1, t-window) }
 }
@@ -191,7 +178,7 @@ type WidthInput struct {
 	Multipliers []float64
 }
 
-// Input is the acquisition’s: what an algorithm sees when it decides round t.
+// Input is what an algorithm sees when it decides round t.
 type Input struct {
 	Round       int // t
 	Horizon     int // T
@@ -203,11 +190,11 @@ type Input struct {
 	// Incumbent is what the places are compared with; nil for algorithms without an incumbent, and
 	// while there is none.
 	Incumbent *Incumbent
-	// Works is the latent function of whether trials work at the places, which the state adds to
+	// Works is the latent function of whether trials work at the places, which the optimizer adds to
 	// the scores; nil while none has failed because of its settings.
 	Works *Estimate
-	// TooRisky[i]: the chance to break a limit at place i is larger than what is left of the risk
-	// asked for; nil where none was.
+	// TooRisky[i]: the chance to break a limit at place i exceeds the risk that the decision may
+	// take; nil where risk is not bounded.
 	TooRisky []bool
 	Given    []bool // per cost: its value is known at the decision
 	Draw     Draw
@@ -217,15 +204,15 @@ type Input struct {
 	Set       *Set   // for algorithms that look at the whole set of candidates; nil for the others
 }
 
-// Incumbent is the incumbent x*, the point that would be recommended, beside the places of the input.
-// Slices are per target.
+// Incumbent is the point x* that would be recommended, beside the places of the input. Slices are
+// per target.
 type Incumbent struct {
 	Mean, SD    []float64   // the posterior at x*
 	Covariance  [][]float64 // the posterior covariance of the target at each place and at x*
 	Noise       [][]float64 // λ of one more reading of the target at each place
-	Least       float64     // the least mean reward of a point played: what breaking a limit counts as
+	Least       float64     // the least mean reward of a point played, which a broken limit counts as
 	Itself      []bool      // which of the places are x*
-	RepeatValue float64     // what reading x* once more is worth, over its chance to keep all limits, in units of the reward
+	RepeatValue float64     // the value of another reading at x*, divided by its chance to keep all limits, in units of the reward
 }
 
 // Estimate is a posterior at the places of the input: mean and standard deviation of the latent
@@ -243,7 +230,7 @@ func means(s *Input, i int) []float64 {
 	return lists.Map(s.targets(), func(e Estimate) float64 { return e.Mean[i] })
 }
 
-// at are μ + wσ of the first targets at place i, as many as there are w.
+// at are μ + wσ of the first targets at place i, one for each w.
 func (s *Input) at(i int, w []float64) []float64 {
 	v := make([]float64, len(w))
 	for k, e := range s.targets()[:len(w)] {
@@ -257,58 +244,56 @@ type Past struct {
 	Point     []float64
 	Suggested bool
 	Excluded  bool
-	Complete  bool      // every target's reading is seen, none looks like a slip, and the point may be chosen again
+	Complete  bool      // every target's reading is seen, none is in doubt, and the point may be chosen again
 	Reward    float64   // the reading, when Complete
 	Costs     []float64 // likewise
 }
 
 // Set is the finite list of places of the input, for algorithms that compare or draw over all of
-// them. What is worked out only when it is asked for may fail, when nobody waits for it any more.
+// them. Its functions compute when called, and fail when the context has ended.
 type Set struct {
 	Points [][]float64 // unit coordinates
 	Seeds  []int       // indices of the safe seeds
 	Free   []bool      // free[k]: parameter k is one that can be varied
 	// Choices[k] is the number of choices of a categorical parameter, 0 of any other.
 	Choices []int
-	// Known[i]: place i was played, and nothing says that another reading there would teach
-	// anything; or it is to be left alone, since trials failed or were abandoned there.
+	// Known[i]: place i was played, and another reading there is expected to be the same; or it is
+	// avoided, since trials failed or were abandoned there.
 	Known []bool
-	// Dissimilarity is how far apart two points are: the squared distance in unit coordinates, two
-	// different choices being 1 apart whatever their order.
+	// Dissimilarity of two points is their squared distance in unit coordinates, where two different
+	// choices are 1 apart.
 	Dissimilarity func(u, v []float64) float64
 	// Covariances prepares the posterior covariances of the target at one place with some of them;
 	// Noise is λ of one more reading of it at place x.
 	Covariances func(target int, among []int) (func(x int) []float64, error)
 	Noise       func(target, x int) float64
-	// SettledSDs are the costs' deviations by the readings alone; nil where those of the input are.
+	// SettledSDs are the costs' deviations given the readings alone, without pending trials; nil
+	// where those of the input are.
 	SettledSDs func() ([][]float64, error)
-	// Distance between two places in kernel inputs, the euclidean norm that Lipschitz constants
+	// Distance is the euclidean distance of two places in kernel inputs, which Lipschitz constants
 	// refer to.
 	Distance func(i, j int) float64
-	// Earlier returns what the decision of an earlier round saw of the same places; given
+	// Earlier returns the input that an earlier round's decision had at the same places; given
 	// constraints keep their present values.
 	Earlier func(round int) (*Input, error)
-	// Design is the point of the space-filling sequence whose turn it is, in unit coordinates.
-	Design func() []float64
-	// Reach draws points back towards one that is allowed, where hardly any of them are; nil where
+	Design  func() []float64 // the next point of the space-filling sequence, in unit coordinates
+	// Reach moves points back towards one that is allowed, where hardly any of them are; nil where
 	// all are allowed.
 	Reach func(points [][]float64, from []float64) [][]float64
-	// Pause is called between pieces of long work; an error ends the work, since nobody waits for
-	// it any more.
-	Pause func() error
+	Pause func() error // to be called between pieces of long work, which ends on an error
 }
 
-// Draw is what chance contributes to a decision.
+// Draw is the randomness of a decision.
 type Draw struct {
 	Seed uint64
-	// Z, when the algorithm draws one number per function: the objective's first, then one per
-	// constraint; f_t(x) = μ + Z₀σ, g_t(x) = μ − Z_jσ. For an algorithm that draws whole functions:
-	// (draw − μ)/σ at the chosen point.
+	// Z holds, for an algorithm that draws one number per function, the objective's first, then one
+	// per constraint: f_t(x) = μ + Z₀σ, g_t(x) = μ − Z_jσ. For an algorithm that draws whole functions
+	// it holds (draw − μ)/σ at the chosen point.
 	Z []float64
 }
 
-// standardised is (draw − μ)/σ of every target drawn at place i, so that replay has them without
-// drawing again; 0 of others.
+// standardised is (draw − μ)/σ of every target drawn at place i, so that replay need not draw
+// again; 0 for others.
 func standardised(s *Input, i int) []float64 {
 	z := make([]float64, 1+len(s.Costs))
 	for k, e := range s.targets() {
@@ -325,22 +310,22 @@ type Scores struct {
 	// Untruncated breaks ties of Value; nil where nothing is truncated.
 	Untruncated []float64
 	// Allowed is nil when every place may be chosen. Where none may be, Fallback, if not nil, is
-	// maximised instead. AllowedAfterAll, if not nil, tells of a place that is not allowed whether it
-	// is after all, which takes long: it is asked of as few places as possible.
+	// maximised instead. CheckAllowed, if not nil, tells whether a place that is not marked is allowed
+	// after all; it is slow, and called for as few places as possible.
 	Allowed      []bool
 	CheckAllowed func(i int) (bool, error)
 	Fallback     []float64
-	// Unlikely places hardly work and are chosen only where no other is left; nil for none. An
-	// algorithm leaves it to the state.
+	// Unlikely places are those where trials hardly work. They are chosen only where no other is left;
+	// nil for none. The optimizer sets it.
 	Unlikely []bool
 	// Relative ties compare to |max| alone instead of max(1, |max|).
 	Relative bool
 	Reason   string
 }
 
-// Slopes are derivatives of scores, each estimate holding at place i those of the score there by
-// its mean and by its deviation, and Together, per target, those by the covariance with the rival;
-// nil where Input.Rival is. They are those of what the score is without its kinks.
+// Slopes are derivatives of scores without their kinks: at place i of each estimate those of the
+// score there by the target's mean and deviation, and in Covariance, per target, those by its
+// covariance with the incumbent; nil without one.
 type Slopes struct {
 	Reward     Estimate
 	Costs      []Estimate
@@ -348,9 +333,8 @@ type Slopes struct {
 	Kinks      []Kink
 }
 
-// Kink is a term −Price·[h]⁺ of a score. At place i h is Height[i]; it moves by ByMean with the
-// mean of the target there and by BySD with its deviation. Where Price is negative the score bends
-// upwards.
+// Kink is a term −Price·[h]⁺ of a score. At place i, h is Height[i], with derivatives ByMean and
+// BySD by the target's mean and deviation there. Where Price is negative the score bends upwards.
 type Kink struct {
 	Target       int
 	Price        float64
@@ -358,7 +342,7 @@ type Kink struct {
 	ByMean, BySD float64
 }
 
-// Revealed is what round t brought, for the multipliers.
+// Revealed is what became known in round t, for the multipliers.
 type Revealed struct {
 	Round    int
 	Excluded bool
@@ -374,7 +358,7 @@ type Revealed struct {
 	Since func(first, j int) []float64
 }
 
-// moved are multipliers after the round, each moved by itself; an excluded round leaves them.
+// moved moves each multiplier by itself; an excluded round leaves them unchanged.
 func (r *Revealed) moved(q []float64, to func(j int, q float64) float64) []float64 {
 	next := append([]float64(nil), q...)
 	for j := range next {
@@ -420,10 +404,8 @@ type Description struct {
 	// Compares: it says how much a place improves on the best one so far, where one is likely to be
 	// within the limits.
 	Compares bool `json:"-"`
-	// Heedless: it takes no account of limits.
-	Heedless bool `json:"-"`
-	// ForDrift: it looks only at the last trials, for functions that change with time.
-	ForDrift bool `json:"-"`
+	Heedless bool `json:"-"` // it takes no account of limits
+	ForDrift bool `json:"-"` // it uses only the last trials, for functions that change with time
 
 	Build func(Context, Settings) Policy  `json:"-"` // the algorithm with resolved settings
 	check func(Context, Settings) []Fault // rules between settings as they were given; nil for none

@@ -97,7 +97,7 @@ func TestTheValueOfAReading(t *testing.T) {
 		s.Incumbent = someRival(random, s)
 		s.Incumbent.Mean[1] = -math.Abs(s.Incumbent.Mean[1])
 		p := newPair(2)
-		p.take(s, 0)
+		p.load(s, 0)
 		got := normal(-p.mean[1]/p.sd[1]) * ExpectedGain(s, 0)
 		want, deviation := simulated(random, p, s.Incumbent.Least)
 		if got > 1.1*want+0.01+4*deviation {

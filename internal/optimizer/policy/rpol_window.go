@@ -145,7 +145,7 @@ func (a sliding) slopes(s *Input) Slopes { return a.rpol.slopes(a.drifted(s)) }
 
 func (a sliding) Estimates(s *Input, i int) []float64 { return a.rpol.Estimates(a.drifted(s), i) }
 
-// spread is 2βσ + 2Γ of target k: the error of the window widens its band once more on either side.
+// spread is 2βσ + 2Γ of target k: the drift within the window widens the band on either side.
 func (a sliding) spread(r RoundSummary, k int) float64 {
 	return r.bandWidth(k) + 2*a.widening(k, r.Lambda[k])
 }

@@ -13,23 +13,23 @@ var safeSettings = []Setting{betaSetting,
 		Meaning: "L: the constraints change by at most this much per unit of distance in kernel inputs, counted in the metric's scale and with raw outputs in its unit; points are then safe by their distance to safe ones"}}
 
 // fromSeeds completes the settings of an algorithm that begins with its safe seeds: a first design
-// would be spread over the whole space, whatever lies beyond the limits there.
+// would cover the whole space, also beyond the limits.
 func fromSeeds(own ...Setting) []Setting {
 	design := designSetting("", nil)
 	design.Default, design.DefaultMeans, design.workOut = 0.0, "0: it begins with the safe seeds", nil
 	return append(append(own, design), common...)
 }
 
-// notProven is what who wants no limit broken has to know.
+// notProven warns those who want no limit broken.
 const notProven = "It begins with the safe settings and goes on from them; what lies beyond is judged from few readings, so a trial may still break a limit, mostly by little."
 
-// safe is what algorithms share that only choose points believed to be within every limit: u =
-// μ+βσ, l = μ−βσ, and the safe set
+// safe is what the algorithms share that choose only points believed to be within every limit: with
+// u = μ+βσ and l = μ−βσ, the safe set is
 //
 //	S = seeds ∪ {x: u_{g_j}(x) ≤ 0 for all j},
 //
-// or, with a Lipschitz constant L, what the seeds lead to: x ∈ S and u_{g_j}(x) + L‖x − x′‖ ≤ 0 for
-// all j put x′ into S.
+// or, with a Lipschitz constant L, what the seeds lead to: if x ∈ S and u_{g_j}(x) + L‖x − x′‖ ≤ 0
+// for all j, x′ is in S.
 type safe struct {
 	widths
 	lipschitz float64 // 0: not used
@@ -41,12 +41,12 @@ func newSafe(c Context, s Settings) safe {
 
 func (safe) Traits() Traits { return Traits{NeedsSet: true} }
 
-// Estimates are the upper ones: a point is safe when even they are within the limit.
+// Estimates are the upper ones: a point is safe when these are within the limits.
 func (safe) Estimates(s *Input, i int) []float64 { return s.at(i, s.Beta) }
 
-// sets are the safe set by the readings alone, of which the next place is chosen, and what it will be
-// once what waits has its results, should they be as expected: a trial that waits takes the doubt from
-// its surroundings, and has not said yet that they are within the limits.
+// sets are the safe set given the readings alone, which the next place is chosen from, and the safe
+// set expected once pending trials have their results: they reduce the uncertainty around them, but
+// have not shown yet that they are within the limits.
 func (a safe) sets(s *Input) (in, soon []bool, err error) {
 	if soon, err = a.members(s); err != nil || s.Set.SettledSDs == nil {
 		return soon, soon, err
@@ -107,7 +107,7 @@ func worstOf(s *Input, widths []float64) []float64 {
 	return worst
 }
 
-// widest is the width u − l of the band at every place, the largest over targets from first on.
+// widest is the largest width u − l of the bands at every place, over targets from first on.
 func widest(s *Input, first int) []float64 {
 	w := make([]float64, len(s.Reward.Mean))
 	for k, e := range s.targets()[first:] {
@@ -118,9 +118,9 @@ func widest(s *Input, first int) []float64 {
 	return w
 }
 
-// expanders tells of a place whether it is one of S whose optimistic reading l_g would make some
-// point safe that is outside S, and will be when what waits has its results. A point outside with some
-// l_{g_j} > 0 is left out: a reading moves its u_{g_j} no lower than l_{g_j}.
+// expanders tells of a place whether it is one of S at which a reading of l_g would make some point
+// safe that is not expected to be. Points with some l_{g_j} > 0 are left out: a reading moves their
+// u_{g_j} no lower than l_{g_j}.
 func (a safe) expanders(s *Input, in, soon []bool) (func(x int) (bool, error), error) {
 	lowest := worstOf(s, negated(s.Beta))
 	outside := lists.Where(len(lowest), func(y int) bool { return !soon[y] && (lowest[y] <= 0 || a.lipschitz > 0) })
@@ -146,16 +146,15 @@ func (a safe) expanders(s *Input, in, soon []bool) (func(x int) (bool, error), e
 	}, err
 }
 
-// rounding is what a bound allows for.
+// rounding is the tolerance of withinReach.
 const rounding = 1e-9
 
-// withinReach are the places that a reading of S could make safe if it were perfectly correlated
-// with them: with q the share of a place's variance that a reading there takes away, u_g(y) then is
-// at least
+// withinReach are the places that a reading in S could make safe if it were perfectly correlated
+// with them. If a reading removes the share q of a place's variance, u_g(y) is afterwards at least
 //
 //	μ + βσ(√(1 − q) − q),
 //
-// which falls with q; here it is the largest in S.
+// which falls with q; q is the largest share in S.
 func withinReach(s *Input, in []bool, outside []int) []int {
 	left := slices.Clone(outside)
 	for j, g := range s.Costs {

@@ -19,18 +19,18 @@ var scbo = Description{
 }
 
 // trustRegion draws f and all g jointly over the places in a region of length L around the
-// incumbent and takes the best that is feasible in the draw, else the one with the least Σ_j
-// [g_j]⁺. A place is in the region when none of its numbers is further than L/2 from the
-// incumbent's, in unit coordinates, and at most ⌈L·C⌉ of its C categories differ (Wan, Nguyen, Ha,
-// Ru, Lu, Osborne: Think Global and Act Local, 2021: Hamming distance); how choices are listed
-// matters nowhere. Places that are known are left out while there are others.
+// incumbent and takes the best place that is feasible in the draw, else the one with the least Σ_j
+// [g_j]⁺. A place is in the region when each of its numbers is within L/2 of the incumbent's, in
+// unit coordinates, and at most ⌈L·C⌉ of its C categories differ (Wan, Nguyen, Ha, Ru, Lu, Osborne:
+// Think Global and Act Local, 2021: Hamming distance); the order in which choices are listed does
+// not matter. Known places are left out while there are others.
 //
 // The incumbent is the past round with the largest reward among those within every limit, else with
 // the least Σ_j [c_j]⁺. L is 0.8 at first, doubles, up to 1.6, after 10 rounds in a row that
-// improved the incumbent and halves after d in a row that did not. Below 2⁻⁷ the search starts
-// again: as many space-filling rounds as at first, then a region around the best of what came
-// since. The model keeps what was read before. All of this is worked out from the readings, so
-// there is nothing to record.
+// improved the incumbent, and halves after d in a row that did not. Below 2⁻⁷ the search restarts:
+// with as many space-filling rounds as at first, then with a region around the best of what came
+// since. The model keeps all readings. All of this is computed from the readings, so there is
+// nothing to record.
 type trustRegion struct {
 	plain
 	design int // rounds of the first design, which do not move L
@@ -47,7 +47,7 @@ const (
 	proposals                         = 2000
 )
 
-// region is where the next place is looked for; centre is nil before there is an incumbent.
+// region is where the next place is searched; centre is nil before there is an incumbent.
 type region struct {
 	centre  []float64
 	side    float64 // L
@@ -90,7 +90,8 @@ func (a trustRegion) region(s *Input) region {
 	return r
 }
 
-// surpasses tells whether p is within the limits with a larger reward than best, or closer to them.
+// surpasses tells whether p is less far beyond the limits than best or, if equally far, has the
+// larger reward.
 func surpasses(p, best Past) bool {
 	over, bestOver := excess(p.Costs), excess(best.Costs)
 	if over != bestOver {
@@ -125,12 +126,12 @@ func (r region) changes(categories int) int {
 	return min(int(math.Ceil(r.side*float64(categories))), categories)
 }
 
-// choiceOf is the index of the choice that a unit coordinate stands for.
+// choiceOf is the index of the choice at a unit coordinate.
 func choiceOf(u float64, choices int) int { return min(max(int(u*float64(choices)), 0), choices-1) }
 
 // propose fills the region with Halton points, each of which changes every coordinate of the
-// incumbent with probability min(1, 20/d), of the categories no more than the region allows, draws
-// them back to the incumbent where hardly any are allowed, and adds the points tried before.
+// incumbent with probability min(1, 20/d), but no more categories than the region allows. It moves
+// them back towards the incumbent where hardly any are allowed, and adds the points tried before.
 func (a trustRegion) propose(s *Input) [][]float64 {
 	r := a.region(s)
 	if r.opening > 0 {

@@ -35,31 +35,30 @@ const (
 	PerConstraint Per = "constraint"
 )
 
-// Setting is one thing that can be set about an algorithm. Low and High are nil where there is no
-// limit.
+// Setting is one setting of an algorithm. Low and High are nil where there is no limit.
 type Setting struct {
 	Name         string      `json:"name"`
 	Type         SettingType `json:"type"`
 	Per          Per         `json:"per,omitempty"`           // may be an object by its name
-	Default      any         `json:"default"`                 // nil: worked out or not used, as DefaultMeans says
-	DefaultMeans string      `json:"default_means,omitempty"` // how an absent value is worked out
+	Default      any         `json:"default"`                 // nil: computed or not used, as DefaultMeans says
+	DefaultMeans string      `json:"default_means,omitempty"` // how an absent value is computed
 	Low, High    *float64    `json:"-"`
 	LowExclusive bool        `json:"-"`
 	Choices      []string    `json:"-"`
 	Meaning      string      `json:"meaning"`
 	Paper        any         `json:"-"` // the value with preset "paper"; nil = Default
 
-	// workOut is the value of an absent setting without Default, for each name that it may be keyed
-	// by ("" for one of the study), from settings that have one or stand before it; false where it
-	// is not used. Nil where an absent setting never is.
+	// workOut computes an absent setting without Default, for each name that it may be keyed by (""
+	// for one of the study), from settings that have a value or precede it; false where it is not
+	// used. Nil where an absent setting is never used.
 	workOut func(c Context, s Settings, name string) (float64, bool)
 }
 
-// LeftToUser is the Paper of a setting for which the papers have no value: it is asked for, in
-// these words, unless it follows from what was given.
+// LeftToUser is the Paper value of a setting for which the papers have none. It is the message that
+// asks for the setting, unless it follows from what was given.
 type LeftToUser string
 
-// Context is what the meaning of an absent setting depends on.
+// Context is what the default of an absent setting depends on.
 type Context struct {
 	Metrics      []string // the modelled metrics; the objective's first
 	Constraints  []string // names, in order
@@ -75,15 +74,15 @@ type Context struct {
 // targets are the metrics of all targets.
 func (c Context) targets() []string { return append([]string{c.Metrics[0]}, c.CostMetrics...) }
 
-// Fault is one thing wrong; Path is relative to the settings, like "beta.value".
+// Fault is one error in settings; Path is relative to the settings, like "beta.value".
 type Fault struct{ Path, Message string }
 
 // Settings are an algorithm's settings, checked and complete. The zero value is not useful.
 type Settings struct{ values map[string]keyed }
 
-// keyed is one value for all, or one for each name: a float64, Beta, bool, string or Psi.
+// keyed is one value for all names, or one for each: a float64, Beta, bool, string or Psi.
 type keyed struct {
-	rest any // nil where none was given and none is fixed
+	rest any // for names not in by; nil for none
 	by   map[string]any
 }
 
@@ -94,7 +93,7 @@ func (k keyed) at(name string) any {
 	return k.rest
 }
 
-// settingOf is the setting for name, the zero value and false where it is not set.
+// settingOf is the setting for name; the zero value and false where it is not set.
 func settingOf[T any](s Settings, setting, name string) (T, bool) {
 	v, set := s.values[setting].at(name).(T)
 	return v, set
@@ -141,7 +140,7 @@ func (s Settings) InitialDesign() int { return int(s.Value("initial_design", "")
 // Margin is the distance kept from a constraint's limit, in scales.
 func (s Settings) Margin(constraint string) float64 { return s.Value("margin", constraint) }
 
-// PendingNarrows tells whether waiting trials enter the variance.
+// PendingNarrows tells whether pending trials narrow the variance.
 func (s Settings) PendingNarrows() bool { return s.Text("pending") != "ignore" }
 
 // BetaFor returns the confidence width of a metric.
@@ -150,7 +149,7 @@ func (s Settings) BetaFor(metric string) Beta {
 	return b
 }
 
-// required is the fault of a setting that must be given and was not.
+// required is the fault of a setting that is missing but must be given.
 func required(s Settings, name, message string) []Fault {
 	if s.has(name) {
 		return nil
@@ -160,7 +159,7 @@ func required(s Settings, name, message string) []Fault {
 
 func limit(v float64) *float64 { return &v }
 
-// Resolve completes raw and reads what comes of it.
+// Resolve completes raw and reads the result.
 func (d Description) Resolve(raw map[string]json.RawMessage, c Context) (Settings, []Fault) {
 	whole, faults := d.Completed(raw, c)
 	if len(faults) > 0 {
@@ -169,8 +168,8 @@ func (d Description) Resolve(raw map[string]json.RawMessage, c Context) (Setting
 	return d.Read(whole, c)
 }
 
-// Read reads settings that Completed wrote. It takes nothing from defaults, so that they may change:
-// a setting that is not written out is a fault.
+// Read reads settings that Completed wrote. It uses no defaults, so that these may change: a
+// setting that is not written out is a fault.
 func (d Description) Read(whole map[string]json.RawMessage, c Context) (Settings, []Fault) {
 	r := d.resolve(whole, c, true)
 	return r.out, r.faults
@@ -195,7 +194,7 @@ func (d Description) resolve(raw map[string]json.RawMessage, c Context, whole bo
 	return r
 }
 
-// resolver gathers what is wrong with settings; nothing becomes of any where something is.
+// resolver reads settings and collects their faults. Its result is useless if there are any.
 type resolver struct {
 	context Context
 	whole   bool // every setting is written out
@@ -203,7 +202,7 @@ type resolver struct {
 	faults  []Fault
 }
 
-// mostFaults is how many faults of one algorithm's settings are told.
+// mostFaults is the largest number of faults reported.
 const mostFaults = 100
 
 func (r *resolver) fault(path, format string, args ...any) {
@@ -222,7 +221,7 @@ func (r *resolver) want(ok bool, path, message string) bool {
 // Absent tells whether an optional JSON value was left out.
 func Absent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 
-// fallback is the value of an absent setting, nil when it is worked out later or not used.
+// fallback is the value of an absent setting, nil when it is computed later or not used.
 func (r *resolver) fallback(s Setting) any {
 	value := s.Default
 	if r.context.Paper && s.Paper != nil {
@@ -269,7 +268,7 @@ func (r *resolver) resolve(s Setting, raw json.RawMessage) (k keyed) {
 	return k
 }
 
-// names are those that the setting may be keyed by.
+// names are the names that the setting may be keyed by.
 func (r *resolver) names(s Setting) []string {
 	switch s.Per {
 	case PerConstraint:
@@ -280,7 +279,7 @@ func (r *resolver) names(s Setting) []string {
 	return []string{""}
 }
 
-// AsObject is a JSON object member by member; nil where raw is none.
+// AsObject returns the members of a JSON object; nil where raw is none.
 func AsObject(raw json.RawMessage) map[string]json.RawMessage {
 	var m map[string]json.RawMessage
 	if json.Unmarshal(raw, &m) != nil {
@@ -304,7 +303,7 @@ func (r *resolver) parse(s Setting, path string, raw json.RawMessage) any {
 		var v string
 		r.want(json.Unmarshal(raw, &v) == nil && slices.Contains(s.Choices, v), path, "must be one of "+strings.Join(s.Choices, ", "))
 		return v
-	case Points: // what they are is the study's to say
+	case Points: // the study reads them
 		r.want(json.Unmarshal(raw, new([]json.RawMessage)) == nil, path, "must be a list of points, each an object of parameter values")
 		return nil
 	}
@@ -418,9 +417,9 @@ func (r *resolver) parsePsi(path string, raw json.RawMessage) Psi {
 	return p
 }
 
-// Completed checks raw and returns it with every setting written out: one that was left out as the
-// defaults have it now, null where it is not used. What was given as one value stays as it was
-// written. Complete settings are complete already.
+// Completed checks raw and returns it with every setting written out: absent ones with their
+// present defaults, null where they are not used. Single values stay as they were written. Complete
+// settings stay unchanged.
 func (d Description) Completed(raw map[string]json.RawMessage, c Context) (map[string]json.RawMessage, []Fault) {
 	r := d.resolve(raw, c, false)
 	if len(r.faults) > 0 {
@@ -453,14 +452,13 @@ func (d Description) Completed(raw map[string]json.RawMessage, c Context) (map[s
 	return whole, r.faults
 }
 
-// lacking are the names for which a setting has no value, neither given nor worked out.
+// lacking are the names for which a setting has no value, neither given nor computed.
 func (r *resolver) lacking(s Setting) []string {
 	r.workOut(s)
 	return slices.DeleteFunc(slices.Clone(r.names(s)), func(name string) bool { return r.out.values[s.Name].at(name) != nil })
 }
 
-// workOut gives an absent setting the value that follows from the others: one for all names where
-// it is the same.
+// workOut computes an absent setting from the others: one value for all names where they are equal.
 func (r *resolver) workOut(s Setting) {
 	k := r.out.values[s.Name]
 	if s.workOut == nil || k.rest != nil {
@@ -494,7 +492,7 @@ func (r *resolver) workOut(s Setting) {
 	r.out.values[s.Name] = k
 }
 
-// written is a setting as it is kept.
+// written is a setting as it is stored.
 func (r *resolver) written(s Setting, raw json.RawMessage) json.RawMessage {
 	k := r.out.values[s.Name]
 	switch {
@@ -519,8 +517,8 @@ func AsJSON(value any) json.RawMessage {
 	return text
 }
 
-// Chosen are those of whole settings that the defaults of now would not say: completed, they are
-// whole again.
+// Chosen are those of complete settings that differ from the present defaults: completed, they are
+// the same again.
 func (d Description) Chosen(whole map[string]json.RawMessage, c Context) map[string]json.RawMessage {
 	chosen := maps.Clone(whole)
 	for _, s := range d.Settings {
@@ -533,7 +531,7 @@ func (d Description) Chosen(whole map[string]json.RawMessage, c Context) map[str
 	return chosen
 }
 
-// agree tells whether settings say the same, however they are written.
+// agree tells whether settings are equal, however they are written.
 func agree(a, b map[string]json.RawMessage) bool {
 	var x, y any
 	return json.Unmarshal(AsJSON(a), &x) == nil && json.Unmarshal(AsJSON(b), &y) == nil && reflect.DeepEqual(x, y)
@@ -566,7 +564,7 @@ func (b Beta) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]any{"schedule": b.Schedule, "value": b.Value})
 }
 
-// statesNorm tells whether the width states B.
+// statesNorm tells whether the schedule has a B.
 func (b Beta) statesNorm() bool { return b.Schedule == "theory" || b.Schedule == "srinivas" }
 
 // Psi is the penalty function of penalty-noiseless: ψ(x) = 1 for x ≤ 0, else e^{ax} or (ax+1)ⁿ, up

@@ -19,15 +19,15 @@ var stageOpt = Description{
 	Build:          func(c Context, s Settings) Policy { return stages{newSafe(c, s)} },
 }
 
-// stages chooses the expander whose constraints' band is widest while t ≤ T0 = min(T/10, 100) and S
-// has grown, beyond the largest it was, within the last 10 rounds; then argmax_S u_f, also when
-// nothing expands.
+// stages chooses the expander with the widest band of a constraint while t ≤ T0 = min(T/10, 100)
+// and S has grown beyond its largest size within the last 10 rounds; then, or when nothing expands,
+// argmax_S u_f.
 //
-// How large S was is worked out anew from what each earlier decision saw, so there is nothing to
+// The size of S is computed anew from what each earlier decision saw, so there is nothing to
 // record.
 type stages struct{ safe }
 
-// patience is how many rounds without growth end the first stage.
+// patience is the number of rounds without growth that ends the first stage.
 const patience = 10
 
 func (a stages) Score(s *Input) (Scores, error) {
@@ -53,7 +53,7 @@ func (a stages) Score(s *Input) (Scores, error) {
 	return scores, err
 }
 
-// anyOf tells whether some place is allowed after all; it asks of those with large scores first.
+// anyOf tells whether some place is allowed by CheckAllowed; it checks large scores first.
 func anyOf(scores Scores) (bool, error) {
 	order := lists.Below(len(scores.Value))
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(scores.Value[b], scores.Value[a]) })

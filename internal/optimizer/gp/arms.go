@@ -13,22 +13,22 @@ import (
 )
 
 // Arms keeps the whole posterior over M arms, means μ_r of the responses and covariance Σ, at O(M²)
-// a reading however many there have been. A reading y of arm i with noise variance λ moves them by
+// a reading, whatever their number. A reading y of arm i with noise variance λ moves them by
 //
 //	s = Σ_ii + λ,   g = Σ_·i,   μ_r ← μ_r + g (y_r − μ_ri)/s,   Σ ← Σ − g gᵀ/s.
 //
-// The last readings' shares u = g/√s are kept apart and taken off the matrix many at a time, which
-// is several times faster. Changing one Arms is not safe for many goroutines; clones share what
-// they do not change.
+// The vectors u = g/√s of the last readings are kept apart and subtracted from the matrix many at a
+// time, which is several times faster. Changing one Arms is not safe for concurrent use; clones
+// share what they do not change.
 type Arms struct {
-	base      [][]float64 // Σ without the last readings; never written to once made
-	shares    [][]float64 // u of the last readings, Σ = base − Σ_s u_s u_sᵀ
+	base      [][]float64 // Σ before the last readings; never changed once made
+	shares    [][]float64 // u of the last readings: Σ = base − Σ_s u_s u_sᵀ
 	means     [][]float64
 	variances []float64 // the diagonal of Σ
 	gain      float64
 }
 
-// foldAfter is how many readings are taken off the matrix at once.
+// foldAfter is how many readings are subtracted from the matrix at once.
 const foldAfter = 64
 
 // NewArms returns the prior over the arms X for a number of responses that are read together.
@@ -45,10 +45,9 @@ func NewArms(ctx context.Context, k *kernel.Function, X *kernel.Inputs, response
 	return a, nil
 }
 
-// Update takes in one reading of arm i with noise variance lambda > 0, ys holding one value per
-// response. A nil ys is a pending trial: the covariance shrinks, the means stay. It reaches
-// checkpoints on the way. On an error, that of ctx or what is wrong with the reading, a is
-// unchanged.
+// Update adds one reading of arm i with noise variance lambda > 0; ys holds one value per response.
+// A nil ys is a pending trial: the covariance shrinks, the means stay. It reaches checkpoints. On
+// an error, that of ctx or what is wrong with the reading, a is unchanged.
 func (a *Arms) Update(ctx context.Context, i int, ys []float64, lambda float64) error {
 	if i < 0 || i >= a.Len() {
 		return fmt.Errorf("arm %d does not exist; there are %d", i+1, a.Len())
@@ -79,7 +78,7 @@ func (a *Arms) Update(ctx context.Context, i int, ys []float64, lambda float64) 
 	return nil
 }
 
-// fold takes the shares off the matrix.
+// fold subtracts the shares from the matrix.
 func (a *Arms) fold(ctx context.Context) error {
 	folded, err := a.Covariance(ctx)
 	if err == nil {

@@ -30,9 +30,9 @@ import (
 )
 
 // Data are the points that condition a posterior, in the order their readings arrived, with their
-// noise and one factor L. Readings themselves are kept outside, as z, so that metrics with the same
-// points share one Data. Reading is safe for many goroutines, changing one Data is not; a prefix
-// never changes.
+// noise and one factor L. The readings are kept outside, as z, so that metrics with the same points
+// share one Data. Reading is safe for concurrent use, changing one Data is not; a prefix never
+// changes.
 type Data struct {
 	kernel *kernel.Function
 	inputs *kernel.Inputs
@@ -41,7 +41,7 @@ type Data struct {
 	factor *factor.Cholesky
 }
 
-// NewData returns no points, of p input coordinates each, as many as the kernel takes.
+// NewData returns no points, of p input coordinates each, which must be those of the kernel.
 func NewData(k *kernel.Function, p int) *Data {
 	if p != k.Coordinates() {
 		panic(fmt.Sprintf("gp: points of %d coordinates for a kernel that takes %d", p, k.Coordinates()))
@@ -67,10 +67,9 @@ func (d *Data) Append(x []float64, lambda float64) error {
 	return d.AppendAll(context.Background(), [][]float64{x}, []float64{lambda}, nil)
 }
 
-// AppendAll adds points in order, to the same bits as Append does one by one, but faster and on all
-// cores. The rows of the first points, where there are none yet, it takes up from what was kept of
-// them. It reaches checkpoints on the way. The error is that of ctx, or says which point cannot be
-// used and why; d is then unchanged.
+// AppendAll adds points in order, to the same bits as Append one by one, but faster and on all
+// cores. If d is empty, the rows of the first points are taken from kept. It reaches checkpoints.
+// The error is that of ctx, or says which point cannot be used and why; d is then unchanged.
 func (d *Data) AppendAll(ctx context.Context, xs [][]float64, lambdas []float64, kept *Kept) error {
 	if len(xs) != len(lambdas) {
 		return fmt.Errorf("%d points have %d noise variances", len(xs), len(lambdas))
@@ -96,8 +95,8 @@ func (d *Data) AppendAll(ctx context.Context, xs [][]float64, lambdas []float64,
 	return nil
 }
 
-// rowsAtOnce is how many rows of K + Λ there are at a time beside the factor, which thousands of
-// points fill with hundreds of megabytes already.
+// rowsAtOnce is how many rows of K + Λ are in memory at a time beside the factor, which alone fills
+// hundreds of megabytes for thousands of points.
 const rowsAtOnce = 384
 
 // appendRows adds points, with a row each, to inputs and factor.
@@ -132,7 +131,7 @@ func (d *Data) check(x []float64, lambda float64) error {
 	return nil
 }
 
-// addGains works out the information gains from point from on.
+// addGains computes the information gains from point from on.
 func (d *Data) addGains(from int) {
 	gain := d.Gain(from)
 	for i := from; i < d.Len(); i++ {
@@ -141,13 +140,13 @@ func (d *Data) addGains(from int) {
 	}
 }
 
-// Prefix returns the first n points, sharing memory with d, at no cost. It may be appended to: d
-// does not notice.
+// Prefix returns the first n points, sharing memory with d, at no cost. Appending to it does not
+// change d.
 func (d *Data) Prefix(n int) *Data {
 	return &Data{d.kernel, d.inputs.Prefix(n), d.noise[:n:n], d.gains[:n:n], d.factor.Prefix(n)}
 }
 
-// Clone returns the same points as a Data that can be changed without d noticing, at no cost.
+// Clone returns the same points, sharing memory with d, at no cost. Changing it does not change d.
 func (d *Data) Clone() *Data { return d.Prefix(d.Len()) }
 
 // DropFirst removes the oldest point in O(n²), for sliding windows. Prefixes taken before keep it.
@@ -166,9 +165,8 @@ func (d *Data) Gain(n int) float64 {
 	return d.gains[n-1]
 }
 
-// Whiten returns z = L⁻¹ y for the first len(y) points. When z already holds the first entries of
-// the answer, only the rest is worked out, in O(n) an entry and to the same bits; z itself is left
-// as it is.
+// Whiten returns z = L⁻¹ y for the first len(y) points. If z holds the first entries of the answer,
+// only the rest is computed, in O(n) an entry and to the same bits; z itself is not changed.
 func (d *Data) Whiten(z, y []float64) []float64 {
 	whole := make([]float64, len(y))
 	copy(whole, z)
@@ -176,32 +174,31 @@ func (d *Data) Whiten(z, y []float64) []float64 {
 	return whole
 }
 
-// AheadMean returns the mean predicted for point i from the points before it, Σ_{s<i} L_is z_s; z
-// may be shorter than i, the points after its end then having no reading.
+// AheadMean returns the mean predicted for point i from the points before it, Σ_{s<i} L_is z_s. If
+// z is shorter than i, the points after its end have no reading.
 func (d *Data) AheadMean(i int, z []float64) float64 {
 	return factor.Dot(z[:min(i, len(z))], d.factor.Row(i))
 }
 
 // AheadVariance returns the latent variance predicted for point i from the points before it, L_ii²
-// − λ_i. It is worked out as k(x_i, x_i) − Σ_{s<i} L_is², which does not cancel and has the bits of
+// − λ_i. It is computed as k(x_i, x_i) − Σ_{s<i} L_is², which does not cancel and has the bits of
 // PredictMany on the first i points.
 func (d *Data) AheadVariance(i int) float64 {
 	return d.variance(d.inputs.Row(i), d.factor.Row(i)[:i])
 }
 
-// In this file every z is L⁻¹y of one response. A z shorter than the data leaves the points after
-// its end without a reading: like pending trials, they shrink the variance and leave the mean
-// alone.
+// In this file every z is L⁻¹y of one response. Points after the end of a z have no reading: like
+// pending trials, they reduce the variance and leave the mean unchanged.
 
 // blockPoints is how many points are predicted at a time; with 1000 data their solutions fill a
 // megabyte.
 const blockPoints = 96
 
-// kernelWork is about how many multiplications of a solve take as long as one covariance.
+// kernelWork is the work of one covariance, in multiplications of a solve.
 const kernelWork = 20
 
-// Solve returns v(x) = L⁻¹k(X, x), so that the posterior covariance of the latent function at x and
-// x′ is k(x, x′) − v(x)ᵀv(x′), and v(x) as a z gives v(x′)ᵀv(x) as a mean at x′. It costs O(n²).
+// Solve returns v(x) = L⁻¹k(X, x) in O(n²). The posterior covariance of the latent function at x
+// and x′ is k(x, x′) − v(x)ᵀv(x′); with v(x) for a z, v(x′)ᵀv(x) is a mean at x′.
 func (d *Data) Solve(x []float64) []float64 {
 	v := make([]float64, d.Len())
 	d.kernel.Row(v, x, d.inputs)
@@ -209,8 +206,8 @@ func (d *Data) Solve(x []float64) []float64 {
 	return v
 }
 
-// variance is k(x,x) − vᵀv, at least 0. Adding data adds to vᵀv without changing the terms before,
-// and rounding is monotone, so it never rises.
+// variance is k(x,x) − vᵀv, at least 0. It never rises with more data: these add terms to vᵀv, and
+// rounding is monotone.
 func (d *Data) variance(x, v []float64) float64 {
 	return max(0, d.kernel.Diagonal(x)-factor.Dot(v, v))
 }
@@ -228,8 +225,8 @@ func (d *Data) PredictMany(ctx context.Context, X *kernel.Inputs, zs [][]float64
 	return means, variances, err
 }
 
-// OwnMeans returns the posterior means at the data's own points, one slice per response, whose z
-// and Weights are given. It costs O(n²) a response, without a covariance,
+// OwnMeans returns the posterior means at the data's own points, one slice per response, given its
+// z and Weights. It costs O(n²) a response, without a covariance,
 //
 //	K (K + Λ)⁻¹y = y − Λ (K + Λ)⁻¹y,   y = L z,
 //
@@ -270,19 +267,18 @@ func (d *Data) solveBlocks(ctx context.Context, X *kernel.Inputs, use func(i int
 	return nil
 }
 
-// solveShared is solveBlocks on all cores: use may be called from several goroutines, for different
-// points.
+// solveShared is solveBlocks on all cores; use may be called concurrently for different points.
 func (d *Data) solveShared(ctx context.Context, X *kernel.Inputs, use func(i int, v []float64)) error {
 	return stretches(X.Len(), d.Len()*(kernelWork+d.Len()/2), func(from, to int) error {
 		return d.solveBlocks(ctx, X.Slice(from, to), func(i int, v []float64) { use(from+i, v) })
 	})
 }
 
-// littleWork is up to how many multiplications are not shared among the cores.
+// littleWork is the number of multiplications up to which work stays on one core.
 const littleWork = 1_000_000
 
-// stretches does something of so many points, each so much work, on all cores where that is much.
-// Points are independent of each other, so the result is the same to the last bit.
+// stretches calls do for all of so many points, on all cores where their work, in multiplications
+// each, is much. Points are independent, so the result is the same to the last bit.
 func stretches(points, work int, do func(from, to int) error) error {
 	if points*work < littleWork {
 		return do(0, points)
@@ -290,15 +286,15 @@ func stretches(points, work int, do func(from, to int) error) error {
 	return cores.Stretches(points, do)
 }
 
-// MeanMany returns the posterior means, one slice per response, whose Weights are given, at the
-// points X in O(n) a point, on all cores. They agree with PredictMany to rounding.
+// MeanMany returns the posterior means, one slice per response, given its Weights, at the points X
+// in O(n) a point, on all cores. They agree with PredictMany to rounding.
 func (d *Data) MeanMany(ctx context.Context, X *kernel.Inputs, weights [][]float64) ([][]float64, error) {
 	cut := lists.Map(weights, func(w []float64) []float64 { return w[:wholeLanes(d.Len())] })
 	return Sums(ctx, d.kernel, d.inputs, X, cut)
 }
 
-// Sums returns Σ_s w_s k(x, X_s) at the points x, one slice per list of weights, which have one length
-// and may end in zeros beyond X. Costs and error are those of MeanMany.
+// Sums returns Σ_s w_s k(x, X_s) at the points x, one slice per list of weights. All lists have one
+// length and may end in zeros beyond X. Costs and error are those of MeanMany.
 func Sums(ctx context.Context, k *kernel.Function, X, at *kernel.Inputs, weights [][]float64) ([][]float64, error) {
 	const height = 4
 	sums := factor.Matrix(len(weights), at.Len())
@@ -325,7 +321,7 @@ func Sums(ctx context.Context, k *kernel.Function, X, at *kernel.Inputs, weights
 	})
 }
 
-// Weights returns (K + Λ)⁻¹y = L⁻ᵀz of each z, so that the mean at x is k(x, X) (K + Λ)⁻¹y, with
+// Weights returns (K + Λ)⁻¹y = L⁻ᵀz for each z, so that the mean at x is k(x, X) (K + Λ)⁻¹y, with
 // zeros at the end that fill whole lanes. It costs O(n²) each.
 func (d *Data) Weights(ctx context.Context, zs [][]float64) ([][]float64, error) {
 	weights, solved := factor.Matrix(len(zs), wholeLanes(d.Len())), make([][]float64, len(zs))
@@ -336,11 +332,11 @@ func (d *Data) Weights(ctx context.Context, zs [][]float64) ([][]float64, error)
 	return weights, d.factor.SolveUpperMany(ctx, solved)
 }
 
-// wholeLanes is the length from which nothing is left when sums are taken by lanes: zeros at the
-// end change no sum, and whole lanes are summed faster.
+// wholeLanes is n rounded up to whole lanes of a sum: zeros at the end change no sum, and whole
+// lanes are summed faster.
 func wholeLanes(n int) int { return (n + 3) &^ 3 }
 
-// Predictions is a posterior at some points, of which the gradients can be told.
+// Predictions are the posterior at some points, with what its gradients are computed from.
 type Predictions struct {
 	Means     [][]float64 // per response and point
 	Variances []float64
@@ -353,13 +349,13 @@ func NewPredictions(responses, points, data int) Predictions {
 	return Predictions{factor.Matrix(responses, points), make([]float64, points), factor.Matrix(points, data)}
 }
 
-// Part is that of points from to to−1, in the same memory.
+// Part are the predictions at points from to to−1, in the same memory.
 func (in Predictions) Part(from, to int) Predictions {
 	means := lists.Map(in.Means, func(means []float64) []float64 { return means[from:to] })
 	return Predictions{means, in.Variances[from:to], in.solved[from:to]}
 }
 
-// Of is that of some points.
+// Of are the predictions at some of the points.
 func (in Predictions) Of(points []int) Predictions {
 	of := Predictions{Means: factor.Matrix(len(in.Means), len(points))}
 	for n, i := range points {
@@ -371,8 +367,8 @@ func (in Predictions) Of(points []int) Predictions {
 	return of
 }
 
-// PredictInto writes the posterior at the points X to out, to the same bits as PredictMany. It
-// costs O(n²) a point.
+// PredictInto writes the posterior at the points X to out, to the same bits as PredictMany, in
+// O(n²) a point.
 func (d *Data) PredictInto(ctx context.Context, out Predictions, X *kernel.Inputs, zs [][]float64) error {
 	for i, v := range out.solved {
 		d.kernel.Row(v, X.Row(i), d.inputs)
@@ -389,28 +385,28 @@ func (d *Data) PredictInto(ctx context.Context, out Predictions, X *kernel.Input
 	return nil
 }
 
-// Gradients are those of a posterior by the coordinates of each point.
+// Gradients are the gradients of a posterior by the coordinates of each point.
 type Gradients struct {
 	Means     [][][]float64 // per point, response and coordinate
 	Variances [][]float64   // per point and coordinate
 }
 
-// NewGradients has room for those of so many points.
+// NewGradients has room for the gradients at so many points.
 func NewGradients(points int) Gradients {
 	return Gradients{make([][][]float64, points), make([][]float64, points)}
 }
 
-// Part are those of points from to to−1, in the same memory.
+// Part are the gradients at points from to to−1, in the same memory.
 func (g Gradients) Part(from, to int) Gradients {
 	return Gradients{g.Means[from:to], g.Variances[from:to]}
 }
 
-// GradientsInto writes to out, at the points X that at was worked out for,
+// GradientsInto writes to out the gradients at the points X,
 //
-//	∂mean/∂x = Σ_s (L⁻ᵀz)_s ∂k(x, X_s)/∂x,   ∂variance/∂x = −2 Σ_s (L⁻ᵀv(x))_s ∂k(x, X_s)/∂x
+//	∂mean/∂x = Σ_s (L⁻ᵀz)_s ∂k(x, X_s)/∂x,   ∂variance/∂x = −2 Σ_s (L⁻ᵀv(x))_s ∂k(x, X_s)/∂x,
 //
-// for a stationary kernel, with which at is used up, Weights of each z, and some data. Costs and
-// error are those of InclineInto.
+// given the predictions there, which it overwrites, and the Weights of each z. The kernel must be
+// stationary and d not empty. Costs and error are those of PredictInto.
 func (d *Data) GradientsInto(ctx context.Context, out Gradients, X *kernel.Inputs, at Predictions, weights [][]float64) error {
 	if err := d.factor.SolveUpperMany(ctx, at.solved); err != nil {
 		return err
@@ -431,7 +427,7 @@ func (d *Data) GradientsInto(ctx context.Context, out Gradients, X *kernel.Input
 	return nil
 }
 
-// Covariance returns the joint posterior covariance of the latent function at the M points X, the
+// Covariance returns the joint posterior covariance of the latent function at the M points X as the
 // lower triangle of an M×M matrix: row i has i+1 entries. It costs O(n²M + nM²).
 func (d *Data) Covariance(ctx context.Context, X *kernel.Inputs) ([][]float64, error) {
 	solved, err := d.Solved(ctx, X)
@@ -448,7 +444,7 @@ func (d *Data) Solved(ctx context.Context, X *kernel.Inputs) ([][]float64, error
 	return solved, d.solveShared(ctx, X, func(i int, v []float64) { copy(solved[i], v) })
 }
 
-// CovarianceFrom is Covariance where what Solved returns is at hand, in O(nM²).
+// CovarianceFrom is Covariance given the result of Solved, in O(nM²).
 func (d *Data) CovarianceFrom(ctx context.Context, X *kernel.Inputs, solved [][]float64) ([][]float64, error) {
 	posterior := factor.Triangle(0, X.Len())
 	if err := factor.Gram(ctx, posterior, solved); err != nil {
@@ -458,8 +454,8 @@ func (d *Data) CovarianceFrom(ctx context.Context, X *kernel.Inputs, solved [][]
 	return posterior, cores.Each(shares, func(share int) error { return d.leave(checkpoint.NewMeter(ctx), posterior, X, share, shares) })
 }
 
-// leave turns what the data explain into the posterior covariance, in the rows first, first +
-// stride, first + 2 stride, ….
+// leave turns vᵀv into the posterior covariance, in the rows first, first + stride, first + 2
+// stride, ….
 func (d *Data) leave(work *checkpoint.Meter, explained [][]float64, X *kernel.Inputs, first, stride int) error {
 	prior := make([]float64, X.Len())
 	for i := first; i < X.Len(); i += stride {
@@ -476,13 +472,13 @@ func (d *Data) leave(work *checkpoint.Meter, explained [][]float64, X *kernel.In
 	return nil
 }
 
-// OwnVariances are the latent variances at the data's own points, which cost O(n²) after a reading and n
-// numbers to keep. With a_i = k(x_i, x_i) − Σ_{s<i} L_is², what the points before leave there,
+// OwnVariances are the latent variances at the data's own points, at O(n²) a reading and n numbers.
+// With a_i = k(x_i, x_i) − Σ_{s<i} L_is², the variance there given the points before,
 //
 //	v(x_i) = Lᵀe_i − λ_i L⁻¹e_i,   so   variance(x_i) = λ_i a_i/L_ii² − Σ_{s>i} (λ_i (L⁻¹)_si)²,
 //
-// of which each row of L⁻¹ takes a term from those before it. Own is immutable. The zero value is
-// that of no data.
+// and each row of L⁻¹ subtracts a term from the variances of the points before it. They are
+// immutable. The zero value has no data.
 type OwnVariances struct {
 	variances []float64
 	earlier   [][]float64 // of the first block of points, of two, …: n²/24 bytes in all
@@ -491,7 +487,7 @@ type OwnVariances struct {
 // Len is the number n of data.
 func (o *OwnVariances) Len() int { return len(o.variances) }
 
-// Prefix returns the variances for the first n data, or for fewer by less than a block.
+// Prefix returns the variances given the first n data, or given up to a block fewer.
 func (o *OwnVariances) Prefix(n int) *OwnVariances {
 	blocks := n / blockPoints
 	switch {
@@ -503,12 +499,12 @@ func (o *OwnVariances) Prefix(n int) *OwnVariances {
 	return &OwnVariances{o.earlier[blocks-1], o.earlier[:blocks:blocks]}
 }
 
-// Variance returns the latent variance at point i of the data that o was made for. It agrees with
-// PredictMany to rounding, and never rises.
+// Variance returns the latent variance at point i. It agrees with PredictMany to rounding, and
+// never rises.
 func (o *OwnVariances) Variance(i int) float64 { return max(0, o.variances[i]) }
 
-// Extend returns the variances for d, o being those of the first points of d, to the same bits
-// however many there were. It costs O(n²) a point.
+// Extend returns the variances for d, of which o has a prefix, to the same bits whatever its
+// length. It costs O(n²) a point.
 func (o *OwnVariances) Extend(ctx context.Context, d *Data) (*OwnVariances, error) {
 	grown, n := &OwnVariances{slices.Clone(o.variances), slices.Clip(o.earlier)}, d.Len()
 	for s := o.Len(); s < n; s++ {
@@ -536,14 +532,14 @@ func (o *OwnVariances) Extend(ctx context.Context, d *Data) (*OwnVariances, erro
 	return grown, nil
 }
 
-// narrow takes off what one row of L⁻¹, up to its diagonal, does.
+// narrow subtracts the terms of one row of L⁻¹, up to its diagonal.
 func (o *OwnVariances) narrow(noise, row []float64) {
 	for i, x := range row {
 		o.variances[i] -= (noise[i] * x) * (noise[i] * x)
 	}
 }
 
-// inverse writes rows first, first + 1, … of L⁻¹, each L⁻ᵀe_s up to its diagonal and 0 behind.
+// inverse writes rows first, first + 1, … of L⁻¹, each L⁻ᵀe_s up to its diagonal, and 0 after it.
 func (d *Data) inverse(ctx context.Context, rows [][]float64, first int) error {
 	for r, row := range rows {
 		clear(row)
@@ -586,11 +582,11 @@ func (f *Fixed) Prefix(n int) *Fixed {
 	return prefix
 }
 
-// fewRows is up to how many rows are added one by one, or an eighth of those there are: many at a
-// time are worked out faster from the beginning.
+// fewRows is how many rows, or an eighth of the present ones if more, are added one by one; more
+// are computed faster anew.
 const fewRows = 8
 
-// Extend returns the solutions for d, f being those of a prefix of d. It costs O(nM) a row.
+// Extend returns the solutions for d, of which f has a prefix. It costs O(nM) a row.
 func (f *Fixed) Extend(ctx context.Context, d *Data) (*Fixed, error) {
 	grown := &Fixed{f.points, f.rows[:f.Len():f.Len()], f.squares.Clone()}
 	if missing := d.Len() - f.Len(); missing > max(fewRows, f.Len()/8) {
@@ -627,7 +623,7 @@ func (f *Fixed) row(d *Data, s int) []float64 {
 	return v
 }
 
-// solve works out the rows that d has and f has not, for many points at a time on all cores.
+// solve computes the rows that d has and f has not, for many points at a time on all cores.
 func (f *Fixed) solve(ctx context.Context, d *Data) ([][]float64, error) {
 	M, known := f.points.Len(), f.Len()
 	rows := factor.Matrix(d.Len()-known, M)
@@ -639,7 +635,7 @@ func (f *Fixed) solve(ctx context.Context, d *Data) ([][]float64, error) {
 }
 
 // Predict returns the posterior means, one slice per response, and the latent variances at the
-// points, to the same bits as PredictMany of the data that f was made for.
+// points, to the same bits as PredictMany of d, the data that f was made for.
 func (f *Fixed) Predict(ctx context.Context, d *Data, zs [][]float64) (means [][]float64, variances []float64, err error) {
 	work := checkpoint.NewMeter(ctx)
 	M := f.points.Len()

@@ -12,42 +12,41 @@ import (
 	"headroom/internal/optimizer/factor"
 )
 
-// The rows of L can be kept outside and taken up again, which costs reading them instead of n³. They
-// are kept in pieces, each under a key of all that its rows are a function of: the kernel, and the
-// points and noise up to its last row. So data that begin alike share their first pieces, and what
-// is kept of others is never found.
+// The rows of L can be stored and reused, which takes reading them instead of O(n³). They are stored
+// in pieces. The key of a piece is a hash of all that its rows are a function of: the kernel, and the
+// points and noise up to its last row. So data with the same beginning share their first pieces, and
+// those of other data are never found.
 
 // Key is the key of a piece.
 type Key [sha256.Size]byte
 
-// Piece are rows of L, From and those that follow.
+// Piece is some rows of L, the first of them row From.
 type Piece struct {
 	From int
 	Rows [][]float64 // row i has i+1 entries
 }
 
-// Kept is what was kept of states before. What turns out to be something else than what it stands
-// for is not taken, nor is what follows it. A nil Kept has nothing.
+// Kept holds the stored pieces of earlier states. A piece that turns out to be wrong is not used,
+// nor are those after it. A nil Kept is empty.
 type Kept struct {
-	Rules  string // by which rows are worked out; a part of every key
+	Rules  string // the version of the rules that rows are computed by; a part of every key
 	pieces map[Key]Piece
 
 	mu    sync.Mutex
 	wrong []Key
 }
 
-// A piece has largestPiece rows, or at the end, where L grows, half as many again and
-// again, and not less than smallestPiece: few rows are left over, and each is kept anew a few times
-// only.
+// A piece has largestPiece rows or, at the end, where L grows, half or a quarter as many and so on,
+// down to smallestPiece: so few rows are left over, and each is stored only a few times.
 const (
 	largestPiece  = 256
 	smallestPiece = 8
 )
 
-// NewKept returns pieces to go on from.
+// NewKept returns a Kept with these pieces.
 func NewKept(rules string, pieces map[Key]Piece) *Kept { return &Kept{Rules: rules, pieces: pieces} }
 
-// Wrong are the keys of what was refused so far.
+// Wrong are the keys of the pieces refused so far.
 func (k *Kept) Wrong() []Key {
 	if k == nil {
 		return nil
@@ -63,8 +62,8 @@ func (k *Kept) refuse(key Key) {
 	k.wrong = append(k.wrong, key)
 }
 
-// next is the piece that begins with row from, the largest there is; keys are those of pieces by the
-// row after their last one.
+// next is the largest piece that begins with row from; keys are the keys of pieces by the row after
+// their last one.
 func (k *Kept) next(keys map[int]Key, from int) (key Key, piece Piece, found bool) {
 	for size := largestPiece; size >= smallestPiece; size /= 2 {
 		key, possible := keys[from+size]
@@ -78,7 +77,7 @@ func (k *Kept) next(keys map[int]Key, from int) (key Key, piece Piece, found boo
 	return Key{}, Piece{}, false
 }
 
-// whole tells whether a piece has all of rows from, from+1, …, so many of them.
+// whole tells whether a piece has all of so many rows from row from on.
 func (p Piece) whole(from, size int) bool {
 	if p.From != from || len(p.Rows) != size {
 		return false
@@ -91,7 +90,7 @@ func (p Piece) whole(from, size int) bool {
 	return true
 }
 
-// keys are those of pieces, by the row after their last one.
+// keys are the keys of pieces, by the row after their last one.
 func (d *Data) keys(rules string) map[int]Key {
 	keys, sum := map[int]Key{}, sha256.New()
 	_, _ = io.WriteString(sum, rules+"\n")
@@ -105,7 +104,7 @@ func (d *Data) keys(rules string) map[int]Key {
 	return keys
 }
 
-// Pieces are what can be kept of the data, under the keys that those rules make.
+// Pieces are the pieces of the data that can be stored, with their keys under those rules.
 func (d *Data) Pieces(rules string) iter.Seq2[Key, Piece] {
 	return func(yield func(Key, Piece) bool) {
 		keys, rows := d.keys(rules), d.factor.Rows()
@@ -122,9 +121,9 @@ func (d *Data) Pieces(rules string) iter.Seq2[Key, Piece] {
 	}
 }
 
-// takeUp appends the first of the points as far as their rows were kept, and returns how many. A
-// row is a function of those before it, so that its being right says that they are: the last one of
-// each piece is worked out anew. The points must have passed check.
+// takeUp appends the first of the points as far as their rows were stored, and returns how many.
+// The last row of each piece is computed anew as a check: it is a function of all rows before it.
+// The points must have passed check.
 func (d *Data) takeUp(kept *Kept, xs [][]float64, lambdas []float64) int {
 	if kept == nil || len(kept.pieces) == 0 || d.Len() > 0 {
 		return 0
@@ -154,7 +153,7 @@ func (d *Data) takeUp(kept *Kept, xs [][]float64, lambdas []float64) int {
 	return n
 }
 
-// follows tells whether row i of L is what follows from the rows before it.
+// follows tells whether row i of L follows from the rows before it.
 func (d *Data) follows(L *factor.Cholesky, i int) bool {
 	row, before := make([]float64, i+1), L.Prefix(i)
 	d.kernel.Row(row, d.inputs.Row(i), d.inputs.Prefix(i+1))

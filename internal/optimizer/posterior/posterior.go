@@ -1,9 +1,9 @@
-// Package posterior is what readings say of latent functions at any place. The functions of one
-// posterior share their kernel and the points and noise of their readings, so their variances and
-// covariances are one. It is worked out by the rows of a factor (Rows), or, where there are many
-// more readings than candidates, over all candidates at once (Candidates). Values are responses in
-// modelled units, of prior mean 0. Errors are those of the context, but for numbers that cannot be
-// computed with.
+// Package posterior computes the posterior of latent functions at any place, given readings. The
+// functions of one posterior share their kernel and the points and noise of their readings, and
+// therefore variances and covariances. It is computed by the rows of a factor (Rows) or, where
+// there are many more readings than candidates, over all candidates at once (Candidates). Values
+// are responses in modelled units, of prior mean 0. Errors are those of the context, or of numbers
+// that cannot be computed with.
 package posterior
 
 import (
@@ -19,75 +19,72 @@ import (
 	"headroom/internal/optimizer/kernel"
 )
 
-// Posterior is that of some functions.
+// Posterior is the posterior of some functions.
 type Posterior interface {
 	// Gain is γ of the readings, ½ ln det(I + Λ⁻¹K), nats.
 	Gain() float64
-	// Predict predicts the functions at points, beside a reference or, for nil, not.
-	Predict(ctx context.Context, at Points, beside *Reference) (Prediction, error)
-	// Means are those of every function alone, in O(n) a point, from the readings alone: they are
-	// the same whatever waits.
+	// Predict predicts the functions at points, with covariances with a reference unless it is nil.
+	Predict(ctx context.Context, at Points, reference *Reference) (Prediction, error)
+	// Means are the means of every function, in O(n) a point. Pending points do not change them.
 	Means(ctx context.Context, at Points) ([][]float64, error)
-	// Played is what was expected of the functions at the point of this round, to the same bits as
-	// Predict, if it is at hand.
+	// Played is the prediction at the point of this round, to the same bits as Predict, if it is
+	// already known.
 	Played(round int) (p Prediction, known bool)
-	// Covariances prepares those of one point with some others.
+	// Covariances prepares the covariances of one point with some others.
 	Covariances(ctx context.Context, at Points, among []int) (func(x int) []float64, error)
-	// Refer makes the first point one to compare others with.
+	// Refer makes a Reference of the first point.
 	Refer(x Points) *Reference
 	// Rows is the same posterior by the rows of a factor.
 	Rows(ctx context.Context) (*Rows, error)
 }
 
-// Points are places as a posterior sees them.
+// Points are places as a posterior takes them.
 type Points struct {
 	Inputs *kernel.Inputs
-	Arms   []int // which candidates they are; nil where one is none
-	// Listed: they are all of a list that is asked for again and again, the candidates or others,
-	// Inputs being the same each time.
+	Arms   []int // the candidates that they are; nil where one is none
+	// Listed: they are all of a list that is used again and again, always with the same Inputs.
 	Listed bool
-	// Rows are, where that is known, which of the rows of a factor stand at the points, −1 for
-	// none: what is believed there costs O(n²) for all of them together. It may differ by rounding.
+	// Rows is, where known, a row of the factor at each point, −1 for none: predictions at such points
+	// cost O(n²) for all of them together, and may differ by rounding.
 	Rows []int
 }
 
-// Prediction is what is made of some points: the functions' means, their latent variance, and the
+// Prediction is the posterior at some points: the functions' means, their latent variance, and the
 // covariance with the reference, if there is one.
 type Prediction struct {
 	Means                           [][]float64
 	Variances, ReferenceCovariances []float64
 }
 
-// Reference is a point x* that others are compared with.
+// Reference is a point x* whose covariances with others are wanted.
 type Reference struct {
-	Inputs *kernel.Inputs // of it alone
+	Inputs *kernel.Inputs // x* alone
 	arm    int
 	solved []float64 // v(x*) = L⁻¹k(X, x*), so that the covariance of f(x) and f(x*) is k(x, x*) − v(x)ᵀv(x*); nil without rows
 
 	weights checkpoint.Once[[][]float64] // gp.Data.Weights of v(x*)
 }
 
-// MostKept is how many numbers are kept at most of a list's solutions, or of the posterior over all
-// candidates: 64 MB. Beyond it the points are solved for each time.
+// MostKept is the largest number of float64 kept of a list's solutions, or of the posterior over
+// all candidates: 64 MB. Points beyond it are solved for each time.
 const MostKept = 8 << 20
 
-// Regression is all rows of the readings that a posterior conditions on the first of, and what is
-// kept of lists of points there.
+// Regression is all rows of the readings, of which a posterior conditions on the first, and what is
+// cached of points there.
 type Regression struct {
 	Data *gp.Data
 	Kept Solutions
 }
 
-// Solutions keeps the solutions of a list of points, and the variances at the readings' own points,
-// for the rows of a regression as far as they have been asked for.
+// Solutions caches the solutions of a list of points, and the variances at the readings' own
+// points, for as many rows of a regression as were needed so far.
 type Solutions struct {
 	mu    sync.Mutex
 	fixed *gp.Fixed
 	own   *gp.OwnVariances
 }
 
-// of returns the solutions for all rows of data. Callers that ask at the same time may do the same
-// work.
+// of returns the solutions for all rows of data. Concurrent callers may do the same work.
 func (c *Solutions) of(ctx context.Context, points *kernel.Inputs, data *gp.Data) (*gp.Fixed, error) {
 	fixed := c.upTo(data.Len())
 	if fixed == nil || fixed.Points() != points {
@@ -100,8 +97,8 @@ func (c *Solutions) of(ctx context.Context, points *kernel.Inputs, data *gp.Data
 	return fixed, err
 }
 
-// ofOwn returns the variances at the points of all rows of data. Callers that ask at the same time
-// may do the same work.
+// ofOwn returns the variances at the points of all rows of data. Concurrent callers may do the same
+// work.
 func (c *Solutions) ofOwn(ctx context.Context, data *gp.Data) (*gp.OwnVariances, error) {
 	own, err := c.ownUpTo(data.Len()).Extend(ctx, data)
 	if err == nil {
@@ -110,13 +107,13 @@ func (c *Solutions) ofOwn(ctx context.Context, data *gp.Data) (*gp.OwnVariances,
 	return own, err
 }
 
-// Take takes over what another keeps of the first n rows.
+// Take takes over what another has for the first n rows.
 func (c *Solutions) Take(from *Solutions, n int) {
 	c.keep(from.upTo(n))
 	c.keepOwn(from.ownUpTo(n))
 }
 
-// upTo is what is kept of the first n rows, nil for nothing.
+// upTo is what is cached for the first n rows, nil for nothing.
 func (c *Solutions) upTo(n int) *gp.Fixed {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -126,7 +123,7 @@ func (c *Solutions) upTo(n int) *gp.Fixed {
 	return c.fixed.Prefix(min(n, c.fixed.Len()))
 }
 
-// keep takes what has been worked out, unless more is kept of the same points.
+// keep caches fixed, unless it has more rows of the same points.
 func (c *Solutions) keep(fixed *gp.Fixed) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -135,7 +132,7 @@ func (c *Solutions) keep(fixed *gp.Fixed) {
 	}
 }
 
-// ownUpTo is what is kept of the points of the first n rows.
+// ownUpTo is what is cached of the variances at the points of the first n rows.
 func (c *Solutions) ownUpTo(n int) *gp.OwnVariances {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -145,7 +142,7 @@ func (c *Solutions) ownUpTo(n int) *gp.OwnVariances {
 	return c.own.Prefix(n)
 }
 
-// keepOwn takes what has been worked out, unless more is kept.
+// keepOwn caches own, unless it has more rows.
 func (c *Solutions) keepOwn(own *gp.OwnVariances) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -156,21 +153,21 @@ func (c *Solutions) keepOwn(own *gp.OwnVariances) {
 
 // Rows is the posterior by the rows of a factor L Lᵀ = K + Λ.
 type Rows struct {
-	// The first Read points of Data carry responses, the rest wait and narrow the variance only.
+	// The first Read points of Data have readings; the rest are pending and only reduce the variance.
 	Data *gp.Data
 	Read int
-	Z    [][]float64 // per function: L⁻¹y, as long as Data, 0 for points that wait
-	Of   *Regression // which has the first Read rows; nil where a window makes them something else
-	Next int         // the round of the regression's reading after them; 0 for none
+	Z    [][]float64 // per function: L⁻¹y, as long as Data, 0 for pending points
+	Of   *Regression // the one whose first Read rows these are; nil with a window
+	Next int         // the round of the regression's next reading; 0 for none
 
-	pending *Solutions // of lists, with the points that wait; nil without any
+	pending *Solutions // of lists, with the pending points; nil without any
 
 	weights checkpoint.Once[[][]float64] // gp.Data.Weights of Z
 	own     checkpoint.Once[[][]float64] // gp.Data.OwnMeans
 }
 
-// Narrow makes room for points that wait behind the readings. It goes on from a posterior of the
-// same readings that has the first of those points, if there is one.
+// Narrow prepares for pending points after the readings. It starts from a posterior of the same
+// readings and the first of those points, if there is one.
 func (r *Rows) Narrow(before *Rows) {
 	r.pending = &Solutions{}
 	if before == nil {
@@ -188,19 +185,19 @@ func (r *Rows) Gain() float64 { return r.Data.Gain(r.Read) }
 func (r *Rows) Rows(context.Context) (*Rows, error) { return r, nil }
 
 // Predict predicts the functions at points.
-func (r *Rows) Predict(ctx context.Context, at Points, beside *Reference) (Prediction, error) {
-	if at.Rows != nil && beside == nil {
+func (r *Rows) Predict(ctx context.Context, at Points, reference *Reference) (Prediction, error) {
+	if at.Rows != nil && reference == nil {
 		return r.predictOwn(ctx, at)
 	}
-	p, err := r.predict(ctx, at, r.WithReference(beside))
-	if err == nil && beside != nil {
+	p, err := r.predict(ctx, at, r.WithReference(reference))
+	if err == nil && reference != nil {
 		explained := p.Means[len(r.Z)]
-		p.Means, p.ReferenceCovariances = p.Means[:len(r.Z)], r.ReferenceCovariances(beside, at.Inputs, explained)
+		p.Means, p.ReferenceCovariances = p.Means[:len(r.Z)], r.ReferenceCovariances(reference, at.Inputs, explained)
 	}
 	return p, err
 }
 
-// predictOwn is Predict where it is known which rows stand at points.
+// predictOwn is Predict where at.Rows is known.
 func (r *Rows) predictOwn(ctx context.Context, at Points) (p Prediction, err error) {
 	if p.Means, err = r.Means(ctx, at); err != nil {
 		return p, err
@@ -216,12 +213,12 @@ func (r *Rows) predictOwn(ctx context.Context, at Points) (p Prediction, err err
 	return p, err
 }
 
-// elsewhere are the points at which no row stands.
+// elsewhere are the points without a row.
 func (p Points) elsewhere() Points {
 	return Points{Inputs: p.Inputs.Pick(lists.Where(len(p.Rows), func(i int) bool { return p.Rows[i] < 0 }))}
 }
 
-// joined are the values of all points: those of the rows that stand there, and those elsewhere.
+// joined are the values at all points: own gives those of rows, elsewhere has the others.
 func (p Points) joined(elsewhere []float64, own func(row int) float64) []float64 {
 	values := make([]float64, len(p.Rows))
 	for i, row := range p.Rows {
@@ -234,7 +231,7 @@ func (p Points) joined(elsewhere []float64, own func(row int) float64) []float64
 	return values
 }
 
-// predict takes means of zs, at all points of a list by what is kept of them.
+// predict returns means of zs, and variances; for a list of points by its cached solutions.
 func (r *Rows) predict(ctx context.Context, at Points, zs [][]float64) (p Prediction, err error) {
 	if r.Of == nil || !at.Listed || r.Data.Len()*at.Inputs.Len() > MostKept {
 		p.Means, p.Variances, err = r.Data.PredictMany(ctx, at.Inputs, zs)
@@ -251,7 +248,7 @@ func (r *Rows) predict(ctx context.Context, at Points, zs [][]float64) (p Predic
 	return p, err
 }
 
-// Means are those of every function alone; points that wait have no weight.
+// Means are the means of every function; pending points have no weight.
 func (r *Rows) Means(ctx context.Context, at Points) ([][]float64, error) {
 	weights, err := r.Weights(ctx, nil)
 	if err != nil {
@@ -272,12 +269,12 @@ func (r *Rows) Means(ctx context.Context, at Points) ([][]float64, error) {
 }
 
 // MeansBeside are the means, and v(x)ᵀv(x*) for a reference x*, nil without one.
-func (r *Rows) MeansBeside(ctx context.Context, at Points, beside *Reference) (of [][]float64, explained []float64, err error) {
-	if beside == nil {
+func (r *Rows) MeansBeside(ctx context.Context, at Points, reference *Reference) (of [][]float64, explained []float64, err error) {
+	if reference == nil {
 		of, err = r.Means(ctx, at)
 		return of, nil, err
 	}
-	weights, err := r.Weights(ctx, beside)
+	weights, err := r.Weights(ctx, reference)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -288,14 +285,14 @@ func (r *Rows) MeansBeside(ctx context.Context, at Points, beside *Reference) (o
 	return of[:len(r.Z)], of[len(r.Z)], nil
 }
 
-// Weights are gp.Data.Weights of what means are taken of beside a reference, or, for nil, without.
-func (r *Rows) Weights(ctx context.Context, beside *Reference) ([][]float64, error) {
+// Weights are the gp.Data.Weights of WithReference.
+func (r *Rows) Weights(ctx context.Context, reference *Reference) ([][]float64, error) {
 	weights, err := r.weights.Get(ctx, func(ctx context.Context) ([][]float64, error) { return r.Data.Weights(ctx, r.Z) })
-	if err != nil || beside == nil {
+	if err != nil || reference == nil {
 		return weights, err
 	}
-	of, err := beside.weights.Get(ctx, func(ctx context.Context) ([][]float64, error) {
-		return r.Data.Weights(ctx, r.WithReference(beside)[len(r.Z):])
+	of, err := reference.weights.Get(ctx, func(ctx context.Context) ([][]float64, error) {
+		return r.Data.Weights(ctx, r.WithReference(reference)[len(r.Z):])
 	})
 	return append(weights[:len(r.Z):len(r.Z)], of...), err
 }
@@ -311,13 +308,14 @@ func (r *Rows) ownMeans(ctx context.Context) ([][]float64, error) {
 	})
 }
 
-// VariancesAfter are what the first rows alone leave of the variances at points, at least those of all.
+// VariancesAfter are the variances at points given the first rows alone, which are at least those
+// given all.
 func (r *Rows) VariancesAfter(ctx context.Context, rows int, at *kernel.Inputs) ([]float64, error) {
 	_, variances, err := r.Data.Prefix(min(rows, r.Data.Len())).PredictMany(ctx, at, nil)
 	return variances, err
 }
 
-// Played is what the factor's next row says, when its reading is that of the round.
+// Played is given by the factor's next row if its reading is that of the round.
 func (r *Rows) Played(round int) (p Prediction, known bool) {
 	if r.Of == nil || r.Data.Len() > r.Read || r.Next != round {
 		return p, false
@@ -327,7 +325,7 @@ func (r *Rows) Played(round int) (p Prediction, known bool) {
 	return p, true
 }
 
-// ownVariances are those at the points of the rows, by what is kept of the readings.
+// ownVariances are the variances at the points of the rows, from the cache of the regression.
 func (r *Rows) ownVariances(ctx context.Context) (*gp.OwnVariances, error) {
 	if r.Of == nil || r.pending != nil {
 		return new(gp.OwnVariances).Extend(ctx, r.Data)
@@ -335,7 +333,7 @@ func (r *Rows) ownVariances(ctx context.Context) (*gp.OwnVariances, error) {
 	return r.Of.Kept.ofOwn(ctx, r.Data)
 }
 
-// Covariances prepares those of one point with some others.
+// Covariances prepares the covariances of one point with some others.
 func (r *Rows) Covariances(ctx context.Context, at Points, among []int) (func(x int) []float64, error) {
 	some := at.Inputs.Pick(among)
 	solved, err := r.Data.Solved(ctx, some)
@@ -350,12 +348,12 @@ func (r *Rows) Covariances(ctx context.Context, at Points, among []int) (func(x 
 	}, err
 }
 
-// Refer makes the first point one to compare others with.
+// Refer makes a Reference of the first point.
 func (r *Rows) Refer(x Points) *Reference {
 	return &Reference{Inputs: x.Inputs, solved: r.Data.Solve(x.Inputs.Row(0))}
 }
 
-// WithReference is what means are taken of: Z, and v(x*) last where there is a reference.
+// WithReference is Z, followed by v(x*) where there is a reference.
 func (r *Rows) WithReference(x *Reference) [][]float64 {
 	if x == nil {
 		return r.Z
@@ -367,8 +365,8 @@ func (r *Rows) WithReference(x *Reference) [][]float64 {
 	return append(r.Z[:len(r.Z):len(r.Z)], solved)
 }
 
-// ReferenceCovariances are the covariances of the functions at the reference with those at points, of which
-// v(x)ᵀv(x*) is explained.
+// ReferenceCovariances are the covariances of the functions at the reference and at points, given
+// explained, their v(x)ᵀv(x*).
 func (r *Rows) ReferenceCovariances(x *Reference, at *kernel.Inputs, explained []float64) []float64 {
 	covariances := make([]float64, at.Len())
 	r.Data.Kernel().Row(covariances, x.Inputs.Row(0), at)
@@ -378,29 +376,28 @@ func (r *Rows) ReferenceCovariances(x *Reference, at *kernel.Inputs, explained [
 	return covariances
 }
 
-// Same tells whether another posterior has the same readings' whitened responses.
+// Same tells whether another posterior has the same whitened responses.
 func (r *Rows) Same(o *Rows) bool {
 	return r.Read == o.Read && slices.EqualFunc(r.Z, o.Z, func(a, b []float64) bool { return slices.Equal(a[:r.Read], b[:r.Read]) })
 }
 
-// Candidates is the posterior over all candidates, or, at a decision that is long past, what was
-// noted of the one that it chose.
+// Candidates is the posterior over all candidates or, for a past decision, what was noted of the
+// candidate that it chose.
 type Candidates struct {
-	Arms       *gp.Arms // from the readings; nil at a decision long past
-	Narrowed   *gp.Arms // with the points that wait
-	Noted      *Noted   // in place of them; nil for a present decision
-	HasPending bool     // whether points wait
-	// ByRows regresses the readings by the rows of a factor, for what is asked beyond the
-	// candidates.
+	Arms       *gp.Arms // given the readings; nil for a past decision
+	Narrowed   *gp.Arms // given the readings and pending points
+	Noted      *Noted   // of a past decision, else nil
+	HasPending bool
+	// ByRows regresses the readings by the rows of a factor, for places that are no candidates.
 	ByRows func(context.Context) (*Rows, error)
 }
 
-// Noted is what a decision expected at its own round's place.
+// Noted is what a decision predicted at its own place.
 type Noted struct {
 	Round              int
 	Gain               float64
 	Means              []float64
-	Variance, Narrowed float64 // narrowed by points that wait; NaN where nothing needs it
+	Variance, Narrowed float64 // Narrowed is given pending points; NaN where it is not needed
 }
 
 // Gain is γ of the readings.
@@ -415,25 +412,25 @@ func (c *Candidates) Gain() float64 {
 func (c *Candidates) Rows(ctx context.Context) (*Rows, error) { return c.ByRows(ctx) }
 
 // Predict predicts the functions at points.
-func (c *Candidates) Predict(ctx context.Context, at Points, beside *Reference) (p Prediction, err error) {
+func (c *Candidates) Predict(ctx context.Context, at Points, reference *Reference) (p Prediction, err error) {
 	if c.Arms == nil || at.Arms == nil {
 		rows, err := c.ByRows(ctx)
 		if err != nil {
 			return p, err
 		}
-		return rows.Predict(ctx, at, beside)
+		return rows.Predict(ctx, at, reference)
 	}
 	if p.Means, err = c.Means(ctx, at); err != nil {
 		return p, err
 	}
 	p.Variances = lists.At(c.Narrowed.Variances(), at.Arms)
-	if beside != nil {
-		p.ReferenceCovariances = lists.At(c.Narrowed.Covariances(beside.arm), at.Arms)
+	if reference != nil {
+		p.ReferenceCovariances = lists.At(c.Narrowed.Covariances(reference.arm), at.Arms)
 	}
 	return p, nil
 }
 
-// Means are those of every function alone.
+// Means are the means of every function.
 func (c *Candidates) Means(ctx context.Context, at Points) ([][]float64, error) {
 	if c.Arms == nil || at.Arms == nil {
 		rows, err := c.ByRows(ctx)
@@ -459,7 +456,7 @@ func (c *Candidates) Played(round int) (p Prediction, known bool) {
 	return p, true
 }
 
-// Covariances prepares those of one point with some others.
+// Covariances prepares the covariances of one point with some others.
 func (c *Candidates) Covariances(ctx context.Context, at Points, among []int) (func(x int) []float64, error) {
 	if c.Arms == nil || at.Arms == nil {
 		rows, err := c.ByRows(ctx)
@@ -472,5 +469,5 @@ func (c *Candidates) Covariances(ctx context.Context, at Points, among []int) (f
 	return func(x int) []float64 { return lists.At(c.Narrowed.Covariances(at.Arms[x]), arms) }, nil
 }
 
-// Refer makes the first point one to compare others with.
+// Refer makes a Reference of the first point.
 func (c *Candidates) Refer(x Points) *Reference { return &Reference{Inputs: x.Inputs, arm: x.Arms[0]} }

@@ -1,17 +1,16 @@
 // Package fit finds the maximum a posteriori hyperparameters of a Gaussian process: lengthscales,
-// noise variance, the kernel's variance and, of an anova kernel, its interaction. Where most readings
-// told their own noise, a factor of what was told is fitted, too, in the place of the noise variance
-// where every reading did.
+// noise variance, the kernel's variance and, for an anova kernel, its interaction. Where most
+// readings told their own noise, a factor of the told noise is fitted as well; where every reading
+// did, it replaces the noise variance.
 //
 // With A = σ² C(ℓ) + Λ, L Lᵀ = A and α = A⁻¹y, it maximises
 //
 //	−½ yᵀα − Σ ln L_ii − (n/2) ln 2π − ½ Σ_g (ln ℓ_g − ln m_g)²/s_ℓ² − ½ (ln λ − ln m_λ)²/s_λ² + p ln σ² − q σ² − ½ (logit a − logit m_a)²/s_a²
 //
-// over ln ℓ, ln λ, ln σ² and logit a = ln(a/(1 − a)): log-normal priors of ℓ and λ, with the mode
-// taken in logarithms, where it does not depend on units, the density of Gamma(p + 1, q) for σ²,
-// a logit-normal one for the interaction a and a Student-t one for the logarithm of what was told is
-// multiplied by. Gradients are exact, ½ tr((ααᵀ − A⁻¹) ∂A/∂θ)
-// (Rasmussen & Williams, equation 5.9).
+// over ln ℓ, ln λ, ln σ² and logit a = ln(a/(1 − a)). The priors of ℓ and λ are log-normal, with
+// the mode taken in logarithms, where it does not depend on units; that of σ² has the density of
+// Gamma(p + 1, q), the interaction a is logit-normal, and the logarithm of the factor of told noise
+// is Student-t. Gradients are exact, ½ tr((ααᵀ − A⁻¹) ∂A/∂θ) (Rasmussen & Williams, equation 5.9).
 package fit
 
 import (
@@ -40,11 +39,12 @@ const (
 	// 0.95 within 95 %, so a few dozen readings overrule it.
 	medianNoise = 0.05
 	spreadNoise = 1.5
-	// spreadTold takes the place of s_λ for the factor of noise variances told, whose median is 1: 88 %
-	// of standard deviations told within a factor 3 of the true ones. The tails are those of a
-	// Student-t, since some tell what an instrument repeats to, where runs differ a hundred times as much.
+	// spreadTold takes the place of s_λ for the factor of told noise variances, whose median is 1: 88 %
+	// of the told standard deviations are within a factor 3 of the true ones. The tails are those of a
+	// Student-t, since some people tell an instrument's repeatability where runs differ a hundred times
+	// as much.
 	spreadTold, freedomTold = 1.12, 4.
-	// The kernel's variance exceeds the readings' own where these lie closer together than a
+	// The kernel's variance exceeds that of the readings where these lie closer together than a
 	// lengthscale. ln σ² − σ² is the logarithm of Gamma(2, 1), largest at 1.
 	shapeVariance, rateVariance = 1, 1
 	// m_a is kernel.MedianInteraction: with ½ tables were predicted worse from few readings.
@@ -58,22 +58,22 @@ const (
 	// error.
 	LeastNoise = 1e-6
 	mostNoise  = 10
-	// farTold bounds the factor of noise variances told, either way: standard deviations are wrong
-	// by a factor 1000 at most.
+	// farTold bounds the factor of told noise variances: standard deviations are wrong by a factor
+	// 1000 at most, either way.
 	farTold = 1e6
 	// leastVariance and mostVariance bound a free σ².
 	leastVariance, mostVariance = 0.01, 100
 	// farInteraction bounds |logit a|: beyond it a kernel is a sum or a product to all purposes.
 	farInteraction = 5
-	// farLengthscale is how many times a lengthscale may exceed its median or fall below it; beyond
-	// it a parameter does not matter at all, or every point is alone.
+	// farLengthscale is the largest factor between a lengthscale and its median, either way; beyond it
+	// a parameter does not matter at all, or points are uncorrelated.
 	farLengthscale = 50
-	// MostPoints is how many readings take part; see subset for which. An ask waits for its fit,
-	// and what that costs grows with the cube.
+	// MostPoints is the largest number of readings in a fit; see subset. An ask waits for its fit,
+	// whose cost grows with the cube of this number.
 	MostPoints = 250
 )
 
-// Problem says what to fit. It is not changed.
+// Problem says what to fit.
 type Problem struct {
 	Kernel string      // se, matern12, matern32, matern52, mixed, anova or linear
 	Inputs [][]float64 // n points of p coordinates, by arrival
@@ -84,14 +84,16 @@ type Problem struct {
 	// numbers.
 	Categories []int
 	Y          []float64 // n readings, standardised, prior mean 0
-	NoiseSD    []float64 // told standard deviations in the units of Y, 0 where none was told; nil: none at all. They are times a factor where most are told and the noise is free
-	Known      []bool    // which of them are known otherwise, and hold as they are; nil: none
-	Median     []float64 // prior median of each lengthscale, in the units of Inputs
-	// What may move. What may not stays as Start has it.
+	// NoiseSD are told standard deviations in the units of Y, 0 where none was told; nil for none at
+	// all. A factor of them is fitted where most readings have one and the noise is free, but not of
+	// those marked in Known, which are known in another way.
+	NoiseSD []float64
+	Known   []bool    // nil for none
+	Median  []float64 // prior median of each lengthscale, in the units of Inputs
+	// What is free. The rest stays as in Start.
 	FreeLengthscales, FreeNoise, FreeVariance bool
-	// Start is where to start from, such as the hyperparameters of the previous fit; Lengthscales nil,
-	// Lambda 0 and Interaction 0 stand for the prior medians, Told 0 for 1 and Variance 0 for the
-	// problem's.
+	// Start is a point to start from, such as the previous fit. Lengthscales nil, Lambda 0 and
+	// Interaction 0 stand for the prior medians, Told 0 for 1 and Variance 0 for the problem's.
 	Start    Hyperparameters
 	Variance float64 // σ² where it is fixed, and where searches start; 0 stands for 1
 }
@@ -102,7 +104,7 @@ type Hyperparameters struct {
 	Lambda       float64
 	Variance     float64
 	Interaction  float64 // 0 but for an anova kernel
-	Told         float64 // the factor of the noise variances told, where it was fitted, else 0; where all told theirs, it is in the place of Lambda
+	Told         float64 // the factor of told noise variances, 0 if not fitted; it replaces Lambda where all readings told theirs
 }
 
 // Result is the best mode found.
@@ -111,14 +113,14 @@ type Result struct {
 	LogPosterior float64 // nats, without the priors' constants
 }
 
-// MAP returns the best of the modes that several starts lead to, on all cores. It is deterministic:
+// MAP returns the best of the modes found from several starts, on all cores. It is deterministic:
 // the same problem gives the same bits on one machine. Its error is that of ctx, or names the
 // reading that cannot be used.
 func MAP(ctx context.Context, problem Problem) (Result, error) {
 	return search(ctx, problem, func(starts [][]float64) [][]float64 { return starts })
 }
 
-// complete fills in the kernel's variance, and refuses readings that cannot be computed with.
+// complete sets the kernel's variance, and refuses readings that cannot be computed with.
 func (p *Problem) complete() error {
 	p.Variance = cmp.Or(p.Variance, 1)
 	for i, x := range p.Inputs {
@@ -138,7 +140,7 @@ func finite(values ...float64) bool {
 	return !slices.ContainsFunc(values, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
 }
 
-// search returns the best of the modes that those of the starts lead to which from leaves.
+// search returns the best of the modes found from those of the starts that from selects.
 func search(ctx context.Context, problem Problem, from func(starts [][]float64) [][]float64) (Result, error) {
 	if err := problem.complete(); err != nil {
 		return Result{}, err
@@ -173,7 +175,8 @@ type mode struct {
 // limits of one search, in log units: hyperparameters are then within about 0.1 % of the mode.
 var limits = descent.Limits{Flat: 1e-3, Steps: 60, First: 0.5, Longest: 1.5}
 
-// minimise follows the posterior downhill from start inside its bounds. The error is that of ctx.
+// minimise minimises the negative log posterior from start inside its bounds. The error is that of
+// ctx.
 func minimise(ctx context.Context, p *posterior, start []float64) (mode, error) {
 	var m mode
 	search := descent.New(start, p.low, p.high, limits)
@@ -187,15 +190,14 @@ func minimise(ctx context.Context, p *posterior, start []float64) (mode, error) 
 	return m, nil
 }
 
-// Climb returns the mode that a search from the problem's start leads to, without looking
-// elsewhere; otherwise it is as MAP.
+// Climb is MAP from the problem's start alone.
 func Climb(ctx context.Context, problem Problem) (Result, error) {
 	return search(ctx, problem, func(starts [][]float64) [][]float64 { return starts[:1] })
 }
 
-// LogPosteriors are what MAP would maximise at the problem's start, were the readings these; nil
-// where the kernel matrix is not positive definite. There may be no more than MostPoints readings.
-// It costs O(n²) for each, after one factor.
+// LogPosteriors returns, for each list of readings in place of the problem's, what MAP maximises,
+// at the problem's start; nil where the kernel matrix is not positive definite. There may be no
+// more than MostPoints readings. It costs O(n²) for each list, after one factorisation.
 func LogPosteriors(problem Problem, readings [][]float64) ([]float64, error) {
 	if err := problem.complete(); err != nil {
 		return nil, err
@@ -211,12 +213,11 @@ func LogPosteriors(problem Problem, readings [][]float64) ([]float64, error) {
 }
 
 // Around returns hyperparameters drawn from the Laplace approximation of their posterior at the
-// problem's start, which should be its mode: normal in θ with the inverse of the Hessian of the
-// negative log posterior as covariance, one draw for each pair of z and −z, z from normals, of
-// which each call should give a standard normal number. Directions in which the Hessian is flatter
-// than the widest prior count as that prior: the posterior is no wider. What is fixed stays. It
-// costs two gradients for each θ that is free; where the kernel matrix is not positive definite it
-// returns none.
+// problem's start, which should be its mode: θ is normal, with the inverse Hessian of the negative
+// log posterior for its covariance. Draws come in pairs of z and −z; each call of normal must give
+// a standard normal number. Directions in which the Hessian is flatter than the widest prior count
+// as flat as that prior. Fixed hyperparameters stay. It costs two gradients for each free θ, and
+// returns none where the kernel matrix is not positive definite.
 func Around(problem Problem, count int, normal func() float64) ([]Hyperparameters, error) {
 	if err := problem.complete(); err != nil {
 		return nil, err
@@ -258,7 +259,8 @@ func Around(problem Problem, count int, normal func() float64) ([]Hyperparameter
 // widest is the precision of the widest prior.
 const widest = 1 / (spreadNoise * spreadNoise)
 
-// hessian is that of the negative log posterior in the free θ, from differences of its gradient.
+// hessian is the Hessian of the negative log posterior in the free θ, by differences of its
+// gradient.
 func (p *posterior) hessian(at []float64, free []int) (*mat.SymDense, bool) {
 	const apart = 0.05
 	h := mat.NewSymDense(len(free), nil)
@@ -287,10 +289,10 @@ func (p *posterior) hessian(at []float64, free []int) (*mat.SymDense, bool) {
 	return h, true
 }
 
-// subset returns which readings take part in a fit, in order: all of them up to MostPoints. Of
-// more, the latest half of MostPoints, which lie where the study looks now and often close
-// together, so they tell the noise; and, from the earlier ones, those farthest from all chosen so
-// far in prior lengthscales, one after another, which tell the lengthscales.
+// subset lists the readings that take part in a fit, in order: all of them up to MostPoints. Of
+// more, half of MostPoints are the latest ones, which lie where the study looks now, often close
+// together, and determine the noise. The others are, one after another, the earlier ones farthest
+// from all chosen so far, in prior lengthscales; they determine the lengthscales.
 func subset(inputs [][]float64, medians []float64, dims []int) []int {
 	all := lists.Below(len(inputs))
 	if len(all) <= MostPoints {
@@ -301,8 +303,8 @@ func subset(inputs [][]float64, medians []float64, dims []int) []int {
 	return Farthest(inputs, lengthscales, all[earlier:], earlier, MostPoints-MostPoints/2)
 }
 
-// Farthest adds so many to the chosen points, each the one farthest from all chosen before it among
-// the first of the points, coordinates being divided by their lengthscales; in ascending order.
+// Farthest adds more points to the chosen ones, each the one farthest from all chosen before it
+// among the first points, in units of the lengthscales. It returns them all in ascending order.
 func Farthest(inputs [][]float64, lengthscales []float64, chosen []int, among, more int) []int {
 	distance := slices.Repeat([]float64{math.Inf(1)}, len(inputs)) // squared, to the nearest chosen; of those −1
 	choose := func(i int) {

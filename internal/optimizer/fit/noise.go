@@ -8,23 +8,23 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Replicates is what the n readings at one setting say about the noise there.
+// Replicates summarises the n readings at one setting.
 type Replicates struct {
 	Freedom float64 // n − 1
 	Squares float64 // Σ (y − ȳ)²
 }
 
-// Noise is how noise variances differ between settings: σ² is Freedom·Typical/χ² with that many
+// Noise is the distribution of noise variances over settings: σ² is Freedom·Typical/χ² with Freedom
 // degrees of freedom, the conjugate prior of a variance. With infinite Freedom all settings have
 // the variance Typical.
 type Noise struct{ Freedom, Typical float64 }
 
-// Of is the noise variance at a setting,
+// Of is the estimated noise variance at a setting,
 //
-//	(d Typical + Σ (y − ȳ)²) / (d + n − 1),   d = Freedom:
+//	(d Typical + Σ (y − ȳ)²) / (d + n − 1),   d = Freedom,
 //
-// the more readings, the more it is its own (Smyth, Linear Models and Empirical Bayes Methods,
-// 2004: the moderated variance).
+// which depends the more on the setting's own readings the more there are (Smyth, Linear Models and
+// Empirical Bayes Methods, 2004: the moderated variance).
 func (n Noise) Of(r Replicates) float64 {
 	if math.IsInf(n.Freedom, 1) {
 		return n.Typical
@@ -32,14 +32,15 @@ func (n Noise) Of(r Replicates) float64 {
 	return max((n.Freedom*n.Typical+r.Squares)/(n.Freedom+r.Freedom), LeastNoise)
 }
 
-// FitNoise finds how the noise differs between the settings of these replicates. Where Bartlett's
-// test finds that it does, these are the Freedom and Typical with the largest
+// FitNoise finds how the noise differs between settings. If Bartlett's test finds that it does, the
+// result is the Freedom and Typical that maximise
 //
 //	Σ [ln Γ((d+ν)/2) − ln Γ(d/2) + d/2 ln(d s) − (d+ν)/2 ln(d s + S)] − ½ (ln s − ln around)²,
 //
-// S = Squares, ν = their Freedom, d = Freedom of 1 or 2 (settings that differ are not made alike),
-// s = Typical, around being the noise variance that the readings as a whole have; else it is that
-// variance everywhere: a few replicates always differ somewhat.
+// with S = Squares and ν = Freedom of the replicates, d = Freedom, 1 or 2 so that settings that
+// differ are not made alike, and s = Typical; around is the noise variance of all readings
+// together. Otherwise the noise variance is around everywhere, since a few replicates always differ
+// somewhat.
 func FitNoise(groups []Group, around float64) Noise {
 	best, most := Noise{math.Inf(1), around}, math.Inf(-1)
 	if !differ(groups) {
@@ -59,7 +60,7 @@ func FitNoise(groups []Group, around float64) Noise {
 
 const (
 	noiseSteps  = 20   // half octaves of Typical tried on each side
-	coincidence = 0.01 // the probability below which variances that differ so much are not taken for chance
+	coincidence = 0.01 // significance level of the test
 )
 
 // differ is Bartlett's test of equal variances (Properties of Sufficiency and Statistical Tests,
@@ -86,7 +87,7 @@ func differ(groups []Group) bool {
 	return distuv.ChiSquared{K: k - 1}.Survival(statistic) < coincidence
 }
 
-// likelihood is the logarithm of what the replicates' sums of squares have, less terms that are the
+// likelihood is the log likelihood of the replicates' sums of squares, up to terms that are the
 // same for every Noise.
 func (n Noise) likelihood(groups []Group) float64 {
 	sum := 0.0
@@ -99,20 +100,19 @@ func (n Noise) likelihood(groups []Group) float64 {
 	return sum
 }
 
-// What makes a reading wrong: that it lies this many standard deviations from the median of the
-// others at its setting, of which there are two or more, and this many times as far as any other
-// reading lies from its own; the noise being known from this many degrees of freedom without it.
-// Settings may differ in noise, so the deviations alone would condemn the honest readings of a
-// noisy setting among quiet ones.
+// A reading is wrong if it lies wrongDeviations standard deviations from the median of two or more others
+// at its setting, wrongTimes as far as any other reading lies from its own median, and the noise is known
+// from wrongFreedom degrees of freedom without it. As noise may differ between settings, the first
+// condition alone would reject honest readings of a noisy setting among quiet ones.
 const (
 	wrongDeviations = 6
 	wrongTimes      = 3
 	wrongFreedom    = 4
 )
 
-// Wrong finds readings that their replicates contradict. settings says which setting each reading
-// belongs to, −1 for none; the answer is, for each reading, its squared distance from the median of
-// the others there if it is wrong, else 0.
+// Wrong finds readings that their replicates contradict. settings gives the setting of each
+// reading, −1 for none. For each reading the result is its squared distance from the median of the
+// others at its setting if it is wrong, else 0.
 func Wrong(y []float64, settings []int) []float64 {
 	wrong := make([]float64, len(y))
 	for {
@@ -135,8 +135,8 @@ func Wrong(y []float64, settings []int) []float64 {
 	}
 }
 
-// farthest is the reading that lies farthest from the median of two or more others at its setting,
-// wrong ones left aside; the first of equals.
+// farthest finds the reading farthest from the median of two or more others at its setting, without
+// wrong ones; the first of equals. It is −1 for none.
 func farthest(y []float64, settings []int, wrong []float64) (reading int, square float64) {
 	together := map[int][]int{}
 	for i, s := range settings {
@@ -160,7 +160,7 @@ func farthest(y []float64, settings []int, wrong []float64) (reading int, square
 	return reading, square
 }
 
-// medianWithout is the median of readings in ascending order, the k-th left out.
+// medianWithout is the median of readings in ascending order without the k-th.
 func medianWithout(y []float64, ascending []int, k int) float64 {
 	other := func(i int) float64 {
 		if i >= k {
@@ -178,8 +178,8 @@ type Group struct {
 	Replicates
 }
 
-// Groups are the replicates of every setting with two or more readings, in the order of their first
-// ones, wrong ones left out.
+// Groups are the replicates of every setting with two or more readings, in order of their first
+// ones, without wrong ones.
 func Groups(y []float64, settings []int, wrong []float64) []Group {
 	at, sums := map[int]int{}, []float64{}
 	var groups []Group

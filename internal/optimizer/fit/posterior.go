@@ -12,17 +12,17 @@ import (
 )
 
 // posterior is the negative log posterior of θ = (ln ℓ_1, …, ln ℓ_G, ln λ, ln σ², logit a), of
-// which only the free ones may move. Where most readings told their noise, the logarithm of the
-// factor of what was told stands behind them or, where every reading did, for ln λ. It keeps the
-// factor of the θ evaluated last, for the gradient.
+// which only the free ones move. Where most readings told their noise, the logarithm of the factor
+// of told noise comes after these or, where every reading did, takes the place of ln λ. It keeps
+// the factor L of the θ evaluated last, for the gradient.
 type posterior struct {
 	problem *Problem
 	inputs  *kernel.Inputs
 	y       []float64
-	told    []float64 // noise variance told or known, or 0 where λ holds
+	told    []float64 // noise variance told or known, 0 where it is λ
 	scaled  []bool    // which of them are multiplied by the factor
-	toldAt  int       // the place of the factor's logarithm in θ, −1 for none
-	much    float64   // the factor by which what was told is much noise, on average
+	toldAt  int       // index of the factor's logarithm in θ, −1 for none
+	much    float64   // the factor with which the average told noise variance is 4·medianNoise
 
 	low, high []float64 // equal where θ is fixed
 
@@ -31,7 +31,7 @@ type posterior struct {
 	factor  *factor.Cholesky
 	weights []float64 // α = A⁻¹ y
 
-	rows, inverse, room [][]float64 // of the factor, of A⁻¹, and for working that out
+	rows, inverse, room [][]float64 // of the factor, of A⁻¹, and for computing that
 }
 
 func newPosterior(problem *Problem) *posterior {
@@ -64,10 +64,10 @@ func newPosterior(problem *Problem) *posterior {
 	return p.another()
 }
 
-// forNoise tells whether the factor of what was told stands in the place of λ.
+// forNoise tells whether the factor of told noise takes the place of λ.
 func (p *posterior) forNoise() bool { return p.toldAt == len(p.problem.Median) }
 
-// another is the same posterior, to be evaluated beside p.
+// another is the same posterior, for concurrent evaluation.
 func (p *posterior) another() *posterior {
 	other, n := *p, len(p.y)
 	other.rows, other.inverse, other.room = factor.Triangle(0, n), factor.Triangle(0, n), factor.Square(n)
@@ -75,7 +75,7 @@ func (p *posterior) another() *posterior {
 	return &other
 }
 
-// setBounds says how far each θ may move.
+// setBounds sets the bounds of each θ.
 func (p *posterior) setBounds() {
 	bound := func(free bool, low, high, fixed float64) {
 		if !free {
@@ -106,7 +106,7 @@ func (p *posterior) setBounds() {
 // mixes tells whether there is an interaction to fit.
 func (p *Problem) mixes() bool { return p.Kernel == kernel.Anova }
 
-// logit is that of the interaction, of the prior median where it is not said.
+// logit is the logit of the interaction, or of its prior median where it is 0.
 func (h Hyperparameters) logit() float64 {
 	return logit(cmp.Or(h.Interaction, kernel.MedianInteraction))
 }
@@ -114,8 +114,8 @@ func (h Hyperparameters) logit() float64 {
 func logit(share float64) float64 { return math.Log(share / (1 - share)) }
 
 // starts are where to search from: the previous hyperparameters, the prior medians, and short and
-// long lengthscales with much and little noise, since the same readings may be explained by a
-// wiggly function or by noise.
+// long lengthscales with little and much noise, since the same readings may come from a wiggly
+// function or from noise.
 func (p *posterior) starts() [][]float64 {
 	var starts [][]float64
 	median, much := medianNoise, 4*medianNoise
@@ -151,7 +151,7 @@ func (p *posterior) starts() [][]float64 {
 	return starts
 }
 
-// hyperparameters are ℓ, λ, σ² and a at θ; those that are fixed come back as they were given.
+// hyperparameters are ℓ, λ, σ² and a at θ; fixed ones are returned as they were given.
 func (p *posterior) hyperparameters(theta []float64) Hyperparameters {
 	G := len(p.problem.Median)
 	at := Hyperparameters{Lengthscales: lists.Map(theta[:G], math.Exp), Lambda: math.Exp(theta[G]), Variance: math.Exp(theta[G+1])}
@@ -202,7 +202,7 @@ func (p *posterior) value(theta []float64) float64 {
 	return value + p.penalty(theta)
 }
 
-// unexplained is the negative log density of readings under the factor L of A; it leaves L⁻¹y in
+// unexplained is the negative log density of readings, given the factor L of A; it leaves L⁻¹y in
 // weights.
 func (p *posterior) unexplained(L *factor.Cholesky, y []float64) float64 {
 	z := p.weights
@@ -258,7 +258,7 @@ func (p *posterior) prior(i int, theta float64) (value, slope float64) {
 	}
 }
 
-// Told is λ of a reading whose noise variance was told, times a factor.
+// Told is λ of a reading with a told noise variance, times a factor.
 func Told(variance, factor float64) float64 { return max(factor*max(variance, LeastNoise), LeastNoise) }
 
 // noise is λ of reading i.
@@ -278,14 +278,14 @@ func normal(theta, mean, spread float64) (value, slope float64) {
 	return 0.5 * deviation * deviation, deviation / spread
 }
 
-// tailed is the negative logarithm of a Student-t density, but for a constant, and its slope.
+// tailed is the negative logarithm of a Student-t density, up to a constant, and its slope.
 func tailed(theta, spread float64) (value, slope float64) {
 	z := theta / spread
 	return 0.5 * (freedomTold + 1) * math.Log1p(z*z/freedomTold), (freedomTold + 1) * z / (freedomTold + z*z) / spread
 }
 
 // gradient returns the derivatives of the negative log posterior at the θ evaluated last, 0 for
-// what is fixed: −½ tr(W ∂A/∂θ) with W = ααᵀ − A⁻¹.
+// fixed ones: −½ tr(W ∂A/∂θ) with W = ααᵀ − A⁻¹.
 func (p *posterior) gradient() []float64 {
 	G := len(p.problem.Median)
 	gradient := make([]float64, len(p.low))
@@ -347,15 +347,15 @@ func (p *posterior) addLengthscales(gradient []float64, inverse [][]float64) {
 	}
 }
 
-// number tells whether coordinate c is one to the kernel, as those of categories are but for mixed
-// and anova.
+// number tells whether the kernel takes coordinate c for a number. Only mixed and anova distinguish
+// categories.
 func (p *posterior) number(c int) bool {
 	return p.kernel.Categories() == nil || p.problem.Categories == nil || p.problem.Categories[c] < 0
 }
 
-// addChoices is addLengthscales for the categories of a mixed or an anova kernel, ∂K_ij being a
-// multiple of K_ij, with its constant, where i and j differ in them; and for the interaction of an
-// anova kernel, ∂a/∂ logit a being a(1 − a). On the diagonal K depends on neither.
+// addChoices is addLengthscales for the categories of a mixed or an anova kernel, where ∂K_ij is a
+// multiple of K_ij + Constant if i and j differ in the category; and the same for the interaction
+// of an anova kernel, with ∂a/∂ logit a = a(1 − a). The diagonal of K depends on neither.
 func (p *posterior) addChoices(gradient []float64, inverse [][]float64) {
 	values, slopes, mixing := make([]float64, len(p.y)), make([]float64, len(p.y)), 0.0
 	for i := range p.y {
@@ -384,7 +384,7 @@ func (p *posterior) addChoices(gradient []float64, inverse [][]float64) {
 	}
 }
 
-// differing is the sum of the values whose points have not made the choice that chosen tells of.
+// differing is the sum of the values of points with another choice than that of the column chosen.
 func differing(values, chosen []float64) float64 {
 	sum := 0.0
 	for j, v := range values {
@@ -395,9 +395,9 @@ func differing(values, chosen []float64) float64 {
 	return sum
 }
 
-// spread writes the part of ∂K_ij/∂ln ℓ that all coordinates share, for j ≤ i: see coordinate for
-// the rest. A stationary kernel does not move on the diagonal; the linear kernel's diagonal counts
-// half, as pairs off it count twice in the trace.
+// spread writes the part of ∂K_ij/∂ln ℓ that all coordinates share, for j ≤ i; coordinate has the
+// rest. The diagonal of a stationary kernel does not depend on ℓ. That of the linear kernel counts
+// half, since other pairs count twice in the trace.
 func (p *posterior) spread(row []float64, i int) {
 	if p.kernel.Stationary() {
 		p.kernel.Slopes(row, p.inputs.Row(i), p.inputs.Prefix(i+1))

@@ -1,10 +1,10 @@
-// Package probit learns from outcomes that are yes or no: a latent function h with a Gaussian
-// process prior of constant mean m and covariance k, and
+// Package probit models outcomes that are yes or no by a latent function h with a Gaussian process
+// prior of constant mean m and covariance k, and
 //
 //	P(yes at x | h) = Φ(h(x)),   Φ the standard normal distribution function.
 //
-// Given outcomes y_i = ±1 at points X, the posterior of h is approximated by the normal one of
-// Laplace's method, around the mode ĥ of
+// Given outcomes y_i = ±1 at points X, the posterior of h is approximated by Laplace's method, by a
+// normal distribution around the mode ĥ of
 //
 //	Ψ(h) = Σ_i ln Φ(y_i h_i) − ½ (h − m)ᵀ K⁻¹ (h − m),   K = k(X, X),
 //
@@ -40,17 +40,14 @@ type Model struct {
 }
 
 const (
-	// mostSteps is how many Newton steps are made; from the prior mean some six settle.
-	mostSteps = 50
-	// settled is the gain in Ψ, in nats, below which a step is the last.
-	settled = 1e-10
-	// leastCurvature is the smallest W: what is as sure as that has no say any more.
-	leastCurvature = 1e-10
+	mostSteps      = 50    // Newton steps at most; some six suffice from the prior mean
+	settled        = 1e-10 // gain in Ψ, in nats, below which a step is the last
+	leastCurvature = 1e-10 // smallest W: more certain outcomes no longer count
 )
 
-// Fit returns the posterior after outcomes yes at the points of these inputs, at least one, under
-// prior mean m. It costs O(n³) a step, some six steps, and reaches checkpoints on the way; the
-// error is that of ctx, or of a covariance that cannot be computed with.
+// Fit returns the posterior given outcomes yes at the points of these inputs, at least one, with
+// prior mean m. It costs O(n³) a step, some six steps, and reaches checkpoints. The error is that
+// of ctx, or of a covariance that cannot be computed with.
 func Fit(ctx context.Context, k *kernel.Function, inputs [][]float64, yes []bool, m float64) (*Model, error) {
 	n := len(inputs)
 	X, covariances := kernel.InputsOf(inputs), factor.Matrix(n, n)
@@ -80,7 +77,7 @@ func Fit(ctx context.Context, k *kernel.Function, inputs [][]float64, yes []bool
 	return model, nil
 }
 
-// point is a place on the way to the mode: h = m + K weights.
+// point is a point on the way to the mode: h = m + K weights.
 type point struct {
 	h, weights []float64
 	value      float64 // Ψ
@@ -98,8 +95,8 @@ func (p point) psi(yes []bool, m float64) float64 {
 // halvings bounds how often a step that leads down is halved.
 const halvings = 20
 
-// towards goes to the point of these weights, or half as far and so on, until Ψ is larger; Ψ being
-// concave, some part of the way leads up.
+// towards goes to the point of these weights, or half as far and so on, until Ψ is not smaller. As
+// Ψ is concave, some part of the way leads up.
 func (p point) towards(weights []float64, covariances [][]float64, yes []bool, m float64) point {
 	next := point{h: make([]float64, len(p.h)), weights: make([]float64, len(p.h))}
 	for part, tries := 1.0, 0; ; part, tries = part/2, tries+1 {
@@ -115,7 +112,7 @@ func (p point) towards(weights []float64, covariances [][]float64, yes []bool, m
 	}
 }
 
-// regress makes the posterior that a Newton step from a point leads to.
+// regress computes the posterior after a Newton step from a point.
 func (model *Model) regress(ctx context.Context, k *kernel.Function, inputs [][]float64, yes []bool, at point) error {
 	noise, responses := make([]float64, len(inputs)), make([]float64, len(inputs))
 	for i, h := range at.h {
@@ -141,8 +138,8 @@ func signed(v float64, yes bool) float64 {
 	return -v
 }
 
-// Evidence approximates the logarithm of the probability of the outcomes under the prior, Ψ(ĥ) − ½
-// ln det(I + W^½ K W^½) (equation 3.32), in nats.
+// Evidence approximates the log probability of the outcomes under the prior, Ψ(ĥ) − ½ ln det(I +
+// W^½ K W^½) (equation 3.32), in nats.
 func (model *Model) Evidence() float64 { return model.evidence }
 
 // Predict returns mean and variance of h at the points X, in O(n²) a point; the error is that of

@@ -1,16 +1,17 @@
-// Package warp bends readings so that a Gaussian process suits them, by the transform of Yeo and
-// Johnson (Biometrika 87, 2000):
+// Package warp transforms readings so that they suit a Gaussian process, by the transform of Yeo
+// and Johnson (Biometrika 87, 2000):
 //
 //	ψ_p(z) = ((1+z)^p − 1)/p            z ≥ 0, p ≠ 0        ln(1+z)    p = 0
-//	         −((1−z)^{2−p} − 1)/(2−p)   z < 0, p ≠ 2        −ln(1−z)   p = 2
+//	−((1−z)^{2−p} − 1)/(2−p)   z < 0, p ≠ 2        −ln(1−z)   p = 2
 //
-// with z a standardised reading, so that no unit matters. ψ_p rises, with slope 1 at 0, and ψ_1 is
-// the identity. For p between 0 and 2 it takes every value, so its inverse is defined everywhere.
+// with z a standardised reading, so that the unit does not matter. ψ_p is increasing, with slope 1
+// at 0, and ψ_1 is the identity. For p between 0 and 2 it takes every value, so its inverse is
+// defined everywhere.
 //
-// Readings above 0 that reach over decades are compared by their ratios instead: by ψ_0 of (z −
-// Origin)/Unit, which is their logarithm as far below the least of them as they reach above it, and
-// minus that of the distance below: −ln(1−x) at x < 0, where ψ_0 would fall as a square does, so that
-// what an instrument reads a little below zero would lie thousands of deviations beside the others.
+// Readings above 0 that range over decades are modelled by their logarithm instead: by ψ_0 of (z −
+// Origin)/Unit, which is the logarithm of all readings, and as far below the least as they range
+// above it. Further below it is −ln(1−x) at x < 0, where ψ_0 would fall like a square: what an
+// instrument reads slightly below zero would lie thousands of deviations from the others.
 package warp
 
 import (
@@ -23,7 +24,7 @@ import (
 )
 
 // Warp is w(z) = (ψ_Power((z − Origin)/Unit) − Centre)/Scale. Power lies in [0, 2], Scale is
-// positive, and so is Unit, of which 0 stands for 1. Its JSON stands in ledgers, which are hashed.
+// positive, and so is Unit, of which 0 stands for 1. Its JSON is part of ledgers, which are hashed.
 type Warp struct {
 	Power  float64 `json:"power"`
 	Centre float64 `json:"centre"`
@@ -32,20 +33,20 @@ type Warp struct {
 	Unit   float64 `json:"unit,omitempty"`
 }
 
-// IsZero tells whether w changes nothing, which is not written down.
+// IsZero tells whether w is the identity, which is not written to JSON.
 func (w Warp) IsZero() bool { return w == Identity || w == Warp{} }
 
-// Logarithmic tells whether w is that of the logarithm of readings.
+// Logarithmic tells whether w is the logarithm of readings.
 func (w Warp) Logarithmic() bool { return w.Unit > 0 }
 
-// Beyond tells whether z lies below all that a logarithm was taken of: it has none, or one that no
-// reading stood for.
+// Beyond tells whether z lies below all readings that a logarithm was taken of, where w is no
+// logarithm.
 func (w Warp) Beyond(z float64) bool { return w.Logarithmic() && w.input(z) < 0 }
 
-// Straight tells whether w is a straight line: ψ_1 is the identity.
+// Straight tells whether w is linear.
 func (w Warp) Straight() bool { return w.Power == 1 && !w.Logarithmic() }
 
-// powerAt is the p of ψ_p at x or at ψ_p(x), which have one sign: below a logarithm, 2.
+// powerAt is the p of ψ_p at x, or at ψ_p(x), which has the same sign: 2 below a logarithm.
 func (w Warp) powerAt(x float64) float64 {
 	if w.Logarithmic() && x < 0 {
 		return 2
@@ -61,20 +62,18 @@ func (w Warp) input(z float64) float64 {
 	return (z - w.Origin) / w.Unit
 }
 
-// Identity changes nothing.
+// Identity is the warp that changes nothing.
 var Identity = Warp{Power: 1, Scale: 1}
 
-// Candidates lists the powers up to a fourth root of one tail or the other, and Fit chooses among
-// those up to a square root. At a logarithm, the mean of a wide posterior would be far from its
-// median.
+// Candidates has the powers down to a fourth root of either tail, Fit chooses among those down to a
+// square root. With stronger ones the mean of a wide posterior would be far from its median.
 const (
 	leastPower = 0.25
 	mostPower  = 1.75
 	fitReach   = 0.5 // how far from 1
 	powerStep  = 0.05
-	// leastSpread is the deviation up to which there is no warp to choose: that of standardised readings
-	// is 1, or rounding alone where all are equal, and that of logarithms so small where they are as
-	// good as straight.
+	// leastSpread is the deviation up to which no warp is chosen: that of standardised readings is 1, or
+	// rounding if all are equal, and that of logarithms is so small only where these are linear.
 	leastSpread = 1e-6
 	// spreadPower is the standard deviation of the prior N(1, spreadPower²) of the power.
 	spreadPower = 0.5
@@ -84,17 +83,17 @@ const (
 //
 //	−n ln Scale + Σ ln dψ_p/dz − (p − 1)²/(2·0.5²),
 //
-// how it stretches the readings, as a logarithm, with the prior of its power: what is added to the
-// logarithm of the warped readings' density.
+// the logarithm of how it stretches the readings, with the prior of its power: it is added to the
+// log density of the warped readings.
 type Candidate struct {
 	Warp
 	LogStretch float64
 }
 
-// Candidates are the warps of the powers 0.25, 0.3, …, 1.75, and, where all readings lie above
-// zero, the z of the value 0, their logarithm, which has the prior of power 0; each with the warped
-// readings' mean and standard deviation (÷n) as Centre and Scale; none for readings that are all
-// equal.
+// Candidates are the warps of the powers 0.25, 0.3, …, 1.75 and, where all readings lie above zero,
+// which is the z of the value 0, the logarithm, with the prior of power 0. Centre and Scale are the
+// mean and the standard deviation (÷n) of the warped readings. There are none for readings that are
+// all equal.
 func Candidates(z []float64, zero float64) []Candidate {
 	var all []Candidate
 	for step := range int(math.Round((mostPower-leastPower)/powerStep)) + 1 {
@@ -114,8 +113,8 @@ func penalty(power float64) float64 {
 	return deviation * deviation / 2
 }
 
-// logarithms is the candidate ln(z − zero), if there is one: with d the distances of the readings
-// above zero and Unit = (min d)²/max d, ψ_0((z − zero − Unit)/Unit) = ln(d/Unit) for d ≥ Unit.
+// logarithms is the candidate ln(z − zero), if all z are above zero: with d = z − zero and Unit =
+// (min d)²/max d, ψ_0((z − zero − Unit)/Unit) = ln(d/Unit) for d ≥ Unit.
 func logarithms(z []float64, zero float64) []Candidate {
 	least, most := slices.Min(z)-zero, slices.Max(z)-zero
 	unit := least * (least / most)
@@ -131,9 +130,9 @@ func logarithms(z []float64, zero float64) []Candidate {
 	return []Candidate{{w, likelihood - float64(len(z))*math.Log(unit) - penalty(w.Power)}}
 }
 
-// Fit is the candidate of the powers from 0.5 to 1.5, or the logarithm, that makes readings z most
-// like a normal sample, the one with the largest LogStretch: the profile likelihood with the prior.
-// It is the identity for readings that are all equal.
+// Fit is the candidate with the largest LogStretch, the profile likelihood with the prior, among
+// the powers from 0.5 to 1.5 and the logarithm: the one that makes readings z most like a normal
+// sample. It is the identity for readings that are all equal.
 func Fit(z []float64, zero float64) Warp {
 	best, most := Identity, math.Inf(-1)
 	for _, c := range Candidates(z, zero) {
@@ -144,8 +143,8 @@ func Fit(z []float64, zero float64) Warp {
 	return best
 }
 
-// standardised is the warp of that power whose readings have mean 0 and variance 1, and its log
-// likelihood up to a constant.
+// standardised is the warp of a power with which the readings have mean 0 and variance 1, and its
+// log likelihood up to a constant.
 func standardised(z []float64, power float64) (w Warp, likelihood float64) {
 	n := float64(len(z))
 	w.Power = power
@@ -229,8 +228,8 @@ func inverse(u, p float64) float64 {
 	return -unpower(-u, 2-p)
 }
 
-// mostExponent and mostLogarithm keep what is brought back from a logarithm and from a power, and its
-// square, within a float64.
+// mostExponent and mostLogarithm keep inverses of a logarithm and of a power, and their squares, within a
+// float64.
 const mostExponent, mostLogarithm = 230, 350
 
 // unpower is (1+pu)^{1/p} − 1 for u ≥ 0.
@@ -254,9 +253,9 @@ var nodes, weights = func() (x, w []float64) {
 }()
 
 // Moments are the mean and the standard deviation of w⁻¹(U) for U ~ N(mean, sd²): exact for a
-// straight line, else by a rule of 32 points. Those of a logarithm are made by tails that nobody
-// believes in, a mean of e^{sd²/2} times the median: of a logarithm they are the median, and half
-// the central interval of two standard deviations.
+// linear w, else by a rule of 32 points. For a logarithm, where far tails nobody believes in would
+// determine them (the mean would be e^{sd²/2} times the median), they are the median, and half the
+// central interval of ±sd.
 func (w Warp) Moments(mean, sd float64) (m, s float64) {
 	switch {
 	case w.Straight():

@@ -363,6 +363,8 @@ func informationGain(acted, shown *view, k int) float64 {
 	return src.Gain()
 }
 
+// student is the Student-t distribution with so many degrees of freedom. Fits use it in place of
+// the normal one, since hyperparameters estimated from few readings make normal bands too narrow.
 func student(freedom float64) distuv.StudentsT {
 	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: freedom}
 }

@@ -311,8 +311,3 @@ func firstOtherModel(old, now []*regime) int {
 	}
 	return math.MaxInt
 }
-
-// Where there are many more readings than candidates, a regression keeps the posterior over all
-// candidates in place of the rows of a factor: O(M²) numbers and work a reading, however many there
-// have been. The rounds are gone through in order, and what is wanted of earlier decisions is noted
-// on the way.

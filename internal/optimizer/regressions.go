@@ -270,7 +270,9 @@ func (s *evidence) inSequence(regime *regime, readings int) bool {
 	return readings > max(readingsAnArm*M, leastReadings) && M*M <= posterior.MostKept
 }
 
-// updateSequentially computes the posterior over all candidates of a regime's regression.
+// updateSequentially computes the posterior over all candidates of a regime's regression. It takes
+// O(M²) numbers and O(M²) work a reading, however many there have been. The rounds are replayed in
+// order, and what is needed of earlier decisions is noted on the way.
 func (s *evidence) updateSequentially(ctx context.Context, regime *regime, g *group) error {
 	targets := s.targetsOf(regime, g)
 	st, come, err := s.sequentialBefore(ctx, regime, g, targets)

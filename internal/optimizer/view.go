@@ -412,6 +412,3 @@ func (v *view) priorPending(src *source, rows *posterior.Rows) (waiting int, bef
 	}
 	return 0, nil
 }
-
-// Posterior bands are those of a Student-t distribution where a fit says so: hyperparameters are
-// estimated from few readings, and a normal band around them promises too much.

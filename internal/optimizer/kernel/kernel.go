@@ -54,8 +54,8 @@ type Function struct {
 	interaction, constant, slope, scale float64
 }
 
-// New returns the kernel of that name with one lengthscale per input coordinate. The error names
-// what is wrong: an unknown name, a lengthscale or variance that is not a positive number.
+// New returns the kernel of that name with one lengthscale per input coordinate. The error says
+// what is wrong: an unknown name, or a lengthscale or variance that is not a positive number.
 func New(name string, lengthscales []float64, variance float64) (*Function, error) {
 	known := slices.Index(Names, name)
 	if known < 0 {
@@ -81,13 +81,12 @@ func New(name string, lengthscales []float64, variance float64) (*Function, erro
 	return f, nil
 }
 
-// roundingShare is how far below zero, relative to the largest variance, an eigenvalue may lie for
-// a matrix to count as positive semidefinite: sample covariances written with some ten digits are
-// that far off.
+// roundingShare is the size, relative to the largest variance, of a negative eigenvalue that counts
+// as rounding: sample covariances written with some ten digits have such.
 const roundingShare = 1e-9
 
-// NewCovariance returns the kernel of a given covariance between arms, σ² = variance times the
-// matrix; inputs are vectors of one coordinate, the arm's index. The matrix must be square, finite,
+// NewCovariance returns the kernel of a given covariance between arms, variance times the matrix;
+// inputs are vectors of one coordinate, the arm's index. The matrix must be square, finite,
 // symmetric and positive semidefinite, the last two up to rounding; the error says which entry is
 // not.
 func NewCovariance(matrix [][]float64, variance float64) (*Function, error) {
@@ -152,7 +151,7 @@ func (f *Function) Coordinates() int {
 	return len(f.inverse)
 }
 
-// Check tells what is wrong with an input vector: a wrong number of coordinates, one that is not
+// Check returns an error for an input vector with a wrong number of coordinates, one that is not
 // finite, or an arm that does not exist. The other methods take vectors that pass.
 func (f *Function) Check(x []float64) error {
 	if len(x) != f.Coordinates() {
@@ -183,17 +182,13 @@ func (f *Function) Diagonal(x []float64) float64 {
 // At returns k(x, y).
 func (f *Function) At(x, y []float64) float64 {
 	var value [1]float64
-	f.fill(value[:], x, &Inputs{p: len(y), values: y, columns: y, stride: 1, shared: true})
+	f.Row(value[:], x, &Inputs{p: len(y), values: y, columns: y, stride: 1, shared: true})
 	return value[0]
 }
 
 // Row writes k(x, X_i) to dst[i] for every i < X.Len().
-func (f *Function) Row(dst []float64, x []float64, X *Inputs) {
-	f.fill(dst[:X.Len()], x, X)
-}
-
-// fill writes k(x, X_i) to dst[i].
-func (f *Function) fill(dst, x []float64, X *Inputs) {
+func (f *Function) Row(dst, x []float64, X *Inputs) {
+	dst = dst[:X.Len()]
 	p := f.Coordinates()
 	if len(x) != p || X.p != p || len(X.values) != p*len(dst) {
 		panic(fmt.Sprintf("kernel: %d values from vectors of %d and %d coordinates, for a kernel of %d", len(dst), len(x), len(X.values), p))
@@ -220,8 +215,8 @@ func (f *Function) fill(dst, x []float64, X *Inputs) {
 	}
 }
 
-// distances writes the squared distances w² between x and X_i to dst[i]. The coordinates before the
-// first and after the last that have a lengthscale are not looked at.
+// distances writes the squared distances w² between x and X_i to dst[i]. It skips coordinates
+// without a lengthscale at the beginning and at the end.
 func (f *Function) distances(dst, x []float64, X *Inputs) {
 	first, end := 0, len(x)
 	for first < end-1 && f.inverse[first] == 0 {
@@ -251,9 +246,9 @@ func (f *Function) products(dst, x, ys []float64) {
 //
 //	∂k/∂ln ℓ_c = slope · (x_c − x′_c)²/ℓ_c².
 //
-// Where points coincide under matern12, whose slope has a pole there, it writes 0: the derivative
-// itself is 0. It must not be called on linear and covariance kernels. Of a mixed or an anova
-// kernel they are the slopes of the numbers.
+// Where points coincide under matern12, whose slope has a pole there, it writes 0, which is the
+// derivative. For mixed and anova kernels these are the slopes in the numbers. It panics for linear
+// and covariance kernels.
 func (f *Function) Slopes(dst []float64, x []float64, X *Inputs) {
 	dst = dst[:X.Len()]
 	if len(dst) == 0 {
@@ -288,7 +283,7 @@ func (f *Function) Slopes(dst []float64, x []float64, X *Inputs) {
 
 // Gradients writes, for each list of weights, Σ_i w_i ∂k(x, X_i)/∂x_c to dst[c], for a stationary
 // kernel; X must not be empty. Where points coincide under matern12, which has a kink there, the
-// derivative is taken as 0.
+// derivative counts as 0.
 func (f *Function) Gradients(dst [][]float64, x []float64, X *Inputs, weights [][]float64) {
 	slopes := make([]float64, X.Len())
 	f.Slopes(slopes, x, X)
@@ -310,18 +305,17 @@ func (f *Function) Gradients(dst [][]float64, x []float64, X *Inputs, weights []
 // Stationary tells whether k depends on numbers only through their distance.
 func (f *Function) Stationary() bool { return f.form < linear }
 
-// Inputs are n input vectors of p coordinates, row after row, and once more coordinate after
-// coordinate, as distances take them. They grow at the end; a prefix shares
-// what it has and is never overwritten: appended to, it copies. Do not copy Inputs; take a Prefix.
-// Coordinates are kept as given, not divided by lengthscales, so
-// that metrics with different kernels share them.
+// Inputs are n input vectors of p coordinates, stored row after row, and again coordinate after
+// coordinate for distances. They grow at the end. A prefix shares memory and never changes: when
+// appended to, it copies. Do not copy Inputs; take a Prefix. Coordinates are stored as given, not
+// divided by lengthscales, so that metrics with different kernels share them.
 type Inputs struct {
 	p      int
 	values []float64
 
 	columns []float64 // coordinate c of vector i is columns[c*stride+i]
 	stride  int
-	shared  bool // what follows the last vector in columns may be others'
+	shared  bool // other Inputs may use the memory after the last vector in columns
 }
 
 // NewInputs returns no input vectors, of p ≥ 1 coordinates each.
@@ -370,7 +364,7 @@ func (X *Inputs) Append(x []float64) {
 	X.values = append(X.values, x...)
 }
 
-// grow makes columns of its own for the n vectors, with room for stride.
+// grow moves the n vectors to columns of its own, with room for stride.
 func (X *Inputs) grow(n, stride int) {
 	columns := make([]float64, X.p*stride)
 	for c := range X.p {
@@ -382,7 +376,7 @@ func (X *Inputs) grow(n, stride int) {
 // Row returns input vector i, to be read only.
 func (X *Inputs) Row(i int) []float64 { return X.values[i*X.p : (i+1)*X.p : (i+1)*X.p] }
 
-// Column is coordinate c of the input vectors, one after another, to be read only.
+// Column is coordinate c of all input vectors, to be read only.
 func (X *Inputs) Column(c int) []float64 { return X.columns[c*X.stride:][:X.Len()] }
 
 // Prefix returns the first n input vectors.
@@ -402,8 +396,8 @@ func (X *Inputs) Pick(indices []int) *Inputs {
 	return some
 }
 
-// Identify writes what the function is, so that of two functions which write the same each has the
-// values of the other. Writing to w must not fail, as to a hash.
+// Identify writes all that the function's values depend on: functions that write the same have the
+// same values. Writing to w must not fail; w is usually a hash.
 func (f *Function) Identify(w io.Writer) {
 	number := func(v uint64) { _, _ = w.Write(binary.LittleEndian.AppendUint64(nil, v)) }
 	numbers := func(list ...float64) {
@@ -432,9 +426,8 @@ func (f *Function) Identify(w io.Writer) {
 // farthest bounds squared distances, so that far points have correlation 0 and not ∞·0.
 const farthest = 1e300
 
-// squaredDistancesGo writes w² = Σ_c ((x_c − y_c)/ℓ_c)² to dst, at most farthest; ℓ is given by its
-// inverses, coordinates with an inverse of 0 count for
-// nothing, and coordinate c of y_i is ys[c*stride+i].
+// squaredDistancesGo writes w² = Σ_c ((x_c − y_c)/ℓ_c)² to dst, at most farthest. inverse holds
+// 1/ℓ, with 0 for coordinates that do not count; coordinate c of y_i is ys[c*stride+i].
 func squaredDistancesGo(dst, x, inverse, ys []float64, stride int) {
 	for i := range dst {
 		sum := 0.0
@@ -449,7 +442,7 @@ func squaredDistancesGo(dst, x, inverse, ys []float64, stride int) {
 }
 
 // shapeGo turns squared distances w² into σ² times the correlation of a stationary form in the
-// numbers, in place. The loops in assembly take the same steps on several values at a time.
+// numbers, in place. The assembly does the same steps on several values at a time.
 func shapeGo(form form, values []float64, variance float64) {
 	switch form {
 	case squaredExponential:
@@ -492,8 +485,8 @@ var inverseFactorials = [...]float64{
 }
 
 // exp returns e^x for x ≤ 0 to about one unit in the last place, and 0 below −708. With n = x/ln 2
-// rounded to even and r = x − n ln 2, e^x = 2ⁿ e^r. Unlike math.Exp it takes the same steps on
-// every machine.
+// rounded to even and r = x − n ln 2, e^x = 2ⁿ e^r. Unlike math.Exp it does the same steps on every
+// machine.
 func exp(x float64) float64 {
 	if !(x >= smallest) {
 		return 0
@@ -512,16 +505,15 @@ func exp(x float64) float64 {
 // Category is a category's coordinates under the mixed and the anova kernel.
 type Category struct {
 	Coordinates []int
-	// Slope is ∂ ln k/∂ ln ℓ of two points that differ in the category, of anova that of k +
-	// Constant.
+	// Slope is ∂ ln k/∂ ln ℓ for two points that differ in the category; for anova, of k + Constant.
 	Slope          float64
-	factor         float64 // of the product for two points that differ in it
+	factor         float64 // in k, of two points that differ in the category
 	alike, stretch float64 // m(1/ℓ) and ∂m/∂ ln ℓ
 	rise           float64 // ∂ ln factor/∂a of anova
 }
 
 // WithCategories returns the kernel for points whose coordinate c belongs to category
-// categories[c], −1 for a number. Only mixed and anova tell them from numbers.
+// categories[c], −1 for a number. Only mixed and anova distinguish categories.
 func (f *Function) WithCategories(categories []int) *Function {
 	if f.form != mixed && f.form != anova {
 		return f
@@ -549,7 +541,7 @@ func (f *Function) WithCategories(categories []int) *Function {
 	return &g
 }
 
-// newCategory works out the factor for a lengthscale, with t = 5/ℓ², s = √t: m = (1 + s + t/3)
+// newCategory computes a category from its lengthscale, with t = 5/ℓ², s = √t: m = (1 + s + t/3)
 // e^{−s} and ∂m/∂ ln ℓ = (t/3) (1 + s) e^{−s}.
 func newCategory(inverse float64) Category {
 	t := min(float64(5*float64(inverse*inverse)), farthest)
@@ -561,7 +553,7 @@ func newCategory(inverse float64) Category {
 	return Category{Slope: 2 * (stretch / (1 + m)), factor: half * half, alike: m, stretch: stretch}
 }
 
-// Chosen is the coordinate of the choice that x has.
+// Chosen is the coordinate of x's choice.
 func (c Category) Chosen(x []float64) int {
 	for _, coordinate := range c.Coordinates {
 		if x[coordinate] == 1 {
@@ -585,31 +577,3 @@ func (f *Function) choose(dst, x []float64, X *Inputs) {
 		}
 	}
 }
-
-// The mixed kernel is for points of numbers and of categories, a category being as many coordinates
-// as it has choices, 1 for the one chosen and 0 for the others, which share a lengthscale:
-//
-//	k(x, x′) = σ² m(w) Π ((1 + m(1/ℓ_c))/2)²,   m(w) = (1 + √5 w + 5w²/3) e^{−√5 w},
-//
-// w being the distance in the numbers alone, each divided by its lengthscale, and the product over
-// the categories c in which x and x′ differ, (1 + m)/2 being the factor of each of the two
-// coordinates that tell it. Half of each factor is what all choices have in common: however little
-// a choice tells of another one, what the numbers and the other categories do is learned from both.
-// Under a kernel of one distance, such as matern52, points whose categories all differ tell nothing
-// of each other. It is a product of kernels that are each a constant and a kernel of one coordinate
-// (Durrande, Ginsbourger, Roustant, Carraro: ANOVA Kernels and RKHS of Zero Mean Functions for
-// Model-based Sensitivity Analysis, 2013), for the choices only.
-
-// The anova kernel lies between a sum over the parameters and their product:
-//
-//	k(x, x′) = σ² (Π_c (1 − a + a k_c) − (1 − a)^C) / (1 − (1 − a)^C),
-//
-// the product over C factors: one for all numbers together, k_c = m(w), and two for each category,
-// one for each of the coordinates in which two choices differ, k_c = 1 where they are the same and
-// m(1/ℓ_c) else; m and w as in the mixed kernel. Multiplied out it is a sum over the sets of
-// factors, a set of j weighing aʲ(1 − a)^{C−j}, and the set of none, a constant, taken off:
-// standardised readings have no mean to explain. So the interaction a, within (0, 1), says how much
-// of the variance is what several parameters do together: k is the plain product at a = 1, and near
-// 0 it becomes σ² (Σ_c k_c)/C, under which what a parameter does is the same wherever the others
-// are. (Duvenaud, Nickisch, Rasmussen: Additive Gaussian Processes, 2011; ANOVA kernels as
-// above.)

@@ -1,5 +1,5 @@
-// Package checkpoint divides long work into slices, so that it ends soon after its context and can
-// give way to other work between two of them. It knows no clock: who sets the hook does.
+// Package checkpoint divides long work into slices, so that it ends soon after its context, and can
+// give way to other work between slices. It has no clock: the hook has.
 package checkpoint
 
 import (
@@ -13,21 +13,21 @@ const Slice = 20_000_000
 
 type key struct{}
 
-// gate lets one goroutine through to the hook at a time.
+// gate lets one goroutine at a time through to the hook.
 type gate struct {
-	turn chan struct{} // has what the goroutine put there that is at the hook
+	turn chan struct{} // of capacity 1, filled by the goroutine at the hook
 	hook func(context.Context) error
 }
 
 // With returns a context whose work calls hook between slices of at most some 10 ms of computing on
 // one processor, and often much sooner, so a hook that measures the time since it last gave way
-// costs next to nothing. A hook may wait as long as it likes, for instance for a processor to be
-// free again; it must return when its context ends. An error ends the work with that error, leaving
-// everything as it was.
+// costs next to nothing. A hook may wait as long as it likes, for instance for a processor; it must
+// return when its context ends. An error ends the work with that error and leaves everything as it
+// was.
 //
 // The hook is never called by two goroutines at once: while it waits, other goroutines of the same
-// work come to rest at their own next checkpoint. No lock that other work waits for is held while
-// it is called.
+// work stop at their own next checkpoint. No lock that other work waits for is held while it is
+// called.
 func With(ctx context.Context, hook func(ctx context.Context) error) context.Context {
 	return context.WithValue(ctx, key{}, &gate{make(chan struct{}, 1), hook})
 }
@@ -50,8 +50,8 @@ func Reach(ctx context.Context) error {
 // divided.
 func Without(ctx context.Context) context.Context { return context.WithValue(ctx, key{}, (*gate)(nil)) }
 
-// Meter counts the work of one goroutine and ends a slice whenever enough of it has been done. A
-// nil Meter never does.
+// Meter counts the work of one goroutine and ends a slice whenever enough is done. A nil Meter
+// never does.
 type Meter struct {
 	ctx  context.Context // of the one call that the meter is made for
 	done int
@@ -72,15 +72,15 @@ func (m *Meter) Spend(work int) error {
 	return Reach(m.ctx)
 }
 
-// Once keeps what was worked out first without an error. Nobody waits for another's work, which may
-// be given way in: who asks at the same time does it too. The zero value has nothing yet.
+// Once keeps the first result without an error. Callers do not wait for each other, since the work
+// may give way: those that come at the same time all do it. The zero value has no result.
 type Once[T any] struct {
 	mu    sync.Mutex
 	known bool
 	value T
 }
 
-// Get returns what is kept, or what work makes now.
+// Get returns the result kept, or that of work.
 func (o *Once[T]) Get(ctx context.Context, work func(ctx context.Context) (T, error)) (T, error) {
 	if value, known := o.Kept(); known {
 		return value, nil
@@ -97,7 +97,7 @@ func (o *Once[T]) Get(ctx context.Context, work func(ctx context.Context) (T, er
 	return o.value, nil
 }
 
-// Kept is what is kept, if something is.
+// Kept is the result kept, if there is one.
 func (o *Once[T]) Kept() (value T, known bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

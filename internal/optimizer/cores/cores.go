@@ -15,7 +15,7 @@ import (
 // Count is the number of processors to spread work over.
 func Count() int { return runtime.GOMAXPROCS(0) }
 
-// Group does pieces of one work beside each other, at most one a processor at a time. Use New.
+// Group runs pieces of work concurrently, at most one per processor at a time. Use New.
 type Group struct {
 	work  errgroup.Group
 	errs  []*error // of the pieces, in the order they were given
@@ -30,7 +30,7 @@ func New() *Group {
 	return g
 }
 
-// Go does one piece; it waits for a processor first.
+// Go runs one piece; it waits for a processor first.
 func (g *Group) Go(piece func() error) {
 	result := new(error)
 	g.errs = append(g.errs, result)
@@ -45,10 +45,9 @@ func (g *Group) Go(piece func() error) {
 	})
 }
 
-// Wait waits for all pieces and returns the error of the first that was given and has one, whichever
-// was the first to have it. When a piece has panicked, so does Wait, with what that piece panicked
-// with and its stack: whoever recovers from the panics of the whole work meets those of its pieces,
-// too.
+// Wait waits for all pieces and returns the error of the first, in the order given, that has one.
+// If a piece panicked, Wait panics with that value and the piece's stack, so that whoever recovers
+// from panics of the whole work also gets those of its pieces.
 func (g *Group) Wait() error {
 	g.work.Wait()
 	if g.cause != "" {
@@ -62,8 +61,8 @@ func (g *Group) Wait() error {
 	return nil
 }
 
-// Stretches cuts n pieces of work into a stretch for each processor, as even as may be and none of
-// them empty, and does those beside each other. It returns the error of the first that has one.
+// Stretches divides n pieces of work into a stretch for each processor, as even as possible and
+// none of them empty, and runs these concurrently. It returns the error of the first that has one.
 func Stretches(n int, stretch func(from, to int) error) error {
 	g, shares := New(), min(Count(), n)
 	for share := range shares {
@@ -72,8 +71,8 @@ func Stretches(n int, stretch func(from, to int) error) error {
 	return g.Wait()
 }
 
-// Each does n pieces of work, of which each processor takes the next one that is left, and none after
-// an error. It returns the error of the first piece that has one, which always comes to be done.
+// Each does n pieces of work, each processor taking the next one that is left, and none after an
+// error. It returns the error of the first piece that has one, which is always reached.
 func Each(n int, piece func(i int) error) error {
 	var taken atomic.Int64
 	errs := make([]error, n)

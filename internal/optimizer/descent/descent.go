@@ -1,9 +1,9 @@
-// Package descent follows a smooth function downhill inside a box by projected BFGS: coordinates at
-// a bound that want to leave stay there, the others move along −H g, H being the inverse Hessian as
-// learned so far (Nocedal & Wright, Numerical Optimization, 6.1 and 16.7).
+// Package descent minimises a smooth function inside a box by projected BFGS: coordinates at a
+// bound that the negative gradient points beyond stay there, the others move along −H g, H being
+// BFGS's estimate of the inverse Hessian (Nocedal & Wright, Numerical Optimization, 6.1 and 16.7).
 //
-// A Descent asks for one value after another and does not work them out, so that those of many
-// descents can be worked out together.
+// A Descent asks for values instead of calling a function, so that those of many descents can be
+// computed together.
 package descent
 
 import (
@@ -19,18 +19,18 @@ import (
 // Limits of a descent, in the units of its coordinates.
 type Limits struct {
 	Flat    float64 // it ends where no free coordinate has a larger slope
-	Least   float64 // it ends after a step that brought less; 0 for however little
-	Steps   int     // it ends after so many
-	First   float64 // longest step in any coordinate along a gradient alone, which does not say how far to go
+	Least   float64 // it ends after a step that gained less
+	Steps   int     // it ends after so many steps
+	First   float64 // longest step in any coordinate while nothing is known of the curvature
 	Longest float64 // longest step in any coordinate
 }
 
 const (
-	sufficient = 1e-4 // share of the decrease promised by the gradient that a step must bring (Armijo)
+	sufficient = 1e-4 // share of the decrease predicted by the gradient that a step must gain (Armijo)
 	mostHalves = 12   // values asked for along one direction
 )
 
-// search is what a Descent and a Kinked have in common: how far it has come.
+// search is what Descent and Kinked have in common.
 type search struct {
 	limits    Limits
 	low, high []float64
@@ -40,7 +40,7 @@ type search struct {
 	curvature *inverseHessian
 
 	trial            []float64 // the point asked for, nil at the end
-	step, promised   float64   // the share of the way that leads there, and the change it promises
+	step, promised   float64   // the fraction of the direction that leads there, and the change predicted
 	shortened, steps int
 }
 
@@ -51,11 +51,11 @@ func begin(start, low, high []float64, limits Limits) search {
 // Next is the point whose value is asked for, to be read only; nil when the descent has ended.
 func (d *search) Next() []float64 { return d.trial }
 
-// Best is the best point found and its value; nil when none had a finite one.
+// Best is the best point found and its value; nil if no value was finite.
 func (d *search) Best() (at []float64, value float64) { return d.at, d.value }
 
-// turnBack follows a way that led nowhere: what was learned of the curvature misleads, so it turns
-// once more without.
+// turnBack is called when a direction led nowhere: the curvature misleads, so one more direction is
+// tried without it.
 func (d *search) turnBack(turn func()) {
 	d.trial = nil
 	if d.curvature != nil {
@@ -67,16 +67,15 @@ func (d *search) turnBack(turn func()) {
 // Descent is one search. Use New.
 type Descent struct {
 	search
-	gradient, direction []float64 // at the best point, and in which the point asked for lies
+	gradient, direction []float64 // at the best point, and from there to the point asked for
 }
 
-// New starts a descent; coordinates whose bounds are equal do not move.
+// New starts a descent; coordinates with equal bounds do not move.
 func New(start, low, high []float64, limits Limits) *Descent {
 	return &Descent{search: begin(start, low, high, limits)}
 }
 
-// Wants tells whether Tell would ask for the gradient where the value is this: the descent goes on
-// from there.
+// Wants tells whether Tell will call local if the value is this: the descent continues from there.
 func (d *Descent) Wants(value float64) bool {
 	if d.at == nil {
 		return value < math.Inf(1)
@@ -84,8 +83,8 @@ func (d *Descent) Wants(value float64) bool {
 	return value <= d.value+sufficient*d.promised && !(d.value-value < d.limits.Least)
 }
 
-// Tell answers Next with the value there, +∞ where there is none. What the function is like there, which
-// has no kinks, is asked for only when the descent goes on from there.
+// Tell answers Next with the value there, +∞ if there is none. local, which gives the gradient and
+// no kinks, is called only if the descent continues from there.
 func (d *Descent) Tell(value float64, local func() Local) {
 	switch {
 	case d.at == nil && !(value < math.Inf(1)):
@@ -112,8 +111,8 @@ func (d *Descent) arrive(value float64, local func() Local) {
 	d.turn()
 }
 
-// shorten tries less of the direction: the parabola through both values and the slope says how
-// much, within reason.
+// shorten shortens the step: to the minimum of the parabola through both values and the slope,
+// within limits.
 func (d *Descent) shorten(value float64) {
 	d.step *= shorter(value-d.value, d.promised)
 	if d.shortened++; d.shortened == mostHalves || !d.propose() {
@@ -121,8 +120,8 @@ func (d *Descent) shorten(value float64) {
 	}
 }
 
-// shorter is by how much to shorten a step that brought a change where its gradient promised
-// another.
+// shorter is the factor by which to shorten a step, given the change of the value and the one
+// predicted.
 func shorter(change, promised float64) float64 {
 	if math.IsInf(change, 1) {
 		return 0.5
@@ -130,7 +129,7 @@ func shorter(change, promised float64) float64 {
 	return min(max(-0.5*promised/(change-promised), 0.1), 0.5)
 }
 
-// turn looks for a direction from the best point on.
+// turn finds a direction from the best point.
 func (d *Descent) turn() {
 	d.trial = nil
 	if d.steps == d.limits.Steps {
@@ -152,7 +151,7 @@ func (d *Descent) turn() {
 	}
 }
 
-// propose asks for the point at the present share of the direction, unless the way there does not
+// propose asks for the point at the present step along the direction, unless the way there does not
 // lead down.
 func (d *Descent) propose() bool {
 	d.trial, d.promised = make([]float64, len(d.at)), 0
@@ -163,7 +162,8 @@ func (d *Descent) propose() bool {
 	return d.promised < 0
 }
 
-// free tells which coordinates may move: not those at a bound that the gradient pushes against.
+// free tells which coordinates may move: not those at a bound that the negative gradient points
+// beyond.
 func (d *Descent) free() []bool {
 	free := make([]bool, len(d.at))
 	for i, v := range d.at {
@@ -192,7 +192,7 @@ func product(a, b []float64) float64 {
 	return sum
 }
 
-// inverseHessian is BFGS's estimate H; nil knows nothing yet.
+// inverseHessian is BFGS's estimate H; nil before the first step.
 type inverseHessian struct{ h [][]float64 }
 
 // descend returns −H g over the free coordinates, at most longest in any.
@@ -220,9 +220,9 @@ func (c *inverseHessian) descend(gradient []float64, free []bool, longest float6
 	return direction
 }
 
-// learn brings in that the gradient changed by y over the step s: H ← (I − s yᵀ/ρ) H (I − y sᵀ/ρ) +
-// s sᵀ/ρ with ρ = sᵀy, starting from H = ρ/(yᵀy) I. A step over which the curvature was not
-// positive teaches nothing.
+// learn updates H given that the gradient changed by y over the step s: H ← (I − s yᵀ/ρ) H (I − y
+// sᵀ/ρ) + s sᵀ/ρ with ρ = sᵀy, starting from H = ρ/(yᵀy) I. A step with non-positive curvature is
+// ignored.
 func (c *inverseHessian) learn(s, y []float64) *inverseHessian {
 	rho := product(s, y)
 	if !(rho > 1e-10*math.Sqrt(product(s, s)*product(y, y))) {

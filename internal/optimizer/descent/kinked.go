@@ -15,8 +15,8 @@ type Kink struct {
 	Slopes        []float64
 }
 
-// Local is what f(x) + Σ_k p_k [h_k(x)]⁺ is like at a point: the gradient of f, and the kinks,
-// the same ones in the same order at every point.
+// Local describes f(x) + Σ_k p_k [h_k(x)]⁺ at a point: the gradient of f, and the kinks, the same
+// ones in the same order at every point.
 type Local struct {
 	Gradient []float64
 	Kinks    []Kink
@@ -26,30 +26,30 @@ type Local struct {
 //
 //	min_d  gᵀd + ½ dᵀBd + Σ_k p_k [h_k + a_kᵀd]⁺   between the bounds,
 //
-// g and a_k being the gradients of f and h_k, B the Hessian of f + Σ_k λ_k h_k as learned so far,
-// and λ_k ∈ [0, p_k] the program's multipliers: it follows one smooth piece of the function until
-// it meets a kink, and moves along a kink as long as that holds it. A full step along the tangent
-// of a kink that bends may miss it, and is corrected once by what h_k came out as there.
+// g and a_k being the gradients of f and h_k, B the estimated Hessian of f + Σ_k λ_k h_k, and λ_k ∈
+// [0, p_k] the program's multipliers: it follows one smooth piece of the function until it meets a
+// kink, and moves along a kink as long as the minimum lies on it. A full step along the tangent of
+// a curved kink may miss the kink, and is corrected once by the h_k there.
 //
 // See Fletcher (1987), Practical Methods of Optimization, 14.4, and Nocedal & Wright (2006),
 // Numerical Optimization, 18.5 and, for B, procedure 18.2.
 type Kinked struct {
 	search
 	here   Local    // at the best point
-	way    solution // on which the point asked for lies
+	way    solution // the step, on which the point asked for lies
 	rested bool     // the descent has ended since little was left to gain
 
-	corrected bool      // the way was
-	tangent   *solution // from which, while what came of that is not known
-	missed    float64   // the value at its end
+	corrected bool      // way is a corrected step
+	tangent   *solution // the step before the correction, until the corrected one's value is known
+	missed    float64   // the value at the end of tangent
 }
 
-// NewKinked starts a descent; coordinates whose bounds are equal do not move.
+// NewKinked starts a descent; coordinates with equal bounds do not move.
 func NewKinked(start, low, high []float64, limits Limits) *Kinked {
 	return &Kinked{search: begin(start, low, high, limits)}
 }
 
-// Resume goes on with a smaller least gain, if the descent ended since little was left to gain.
+// Resume continues with a smaller least gain, if the descent ended since little was left to gain.
 func (d *Kinked) Resume(least float64) {
 	d.limits.Least = least
 	if d.rested {
@@ -57,19 +57,19 @@ func (d *Kinked) Resume(least float64) {
 	}
 }
 
-// Wants tells whether Tell asks what the function is like where the value is this.
+// Wants tells whether Tell will call local if the value is this.
 func (d *Kinked) Wants(value float64) bool {
 	return value < math.Inf(1) && (d.at == nil || d.takes(value) || d.corrects())
 }
 
-// takes tells whether a step that came to a value is taken.
+// takes tells whether a step to this value is taken.
 func (d *Kinked) takes(value float64) bool { return value <= d.value+sufficient*d.promised }
 
-// corrects tells whether a step that is not is corrected.
+// corrects tells whether a step that is not taken is corrected.
 func (d *Kinked) corrects() bool { return len(d.here.Kinks) > 0 && !d.corrected }
 
-// Tell answers Next with the value there, +∞ where there is none, and what the function is like
-// there.
+// Tell answers Next with the value there, +∞ if there is none, and a function that describes the
+// function there.
 func (d *Kinked) Tell(value float64, local func() Local) {
 	switch {
 	case d.at == nil && !(value < math.Inf(1)):
@@ -86,7 +86,7 @@ func (d *Kinked) Tell(value float64, local func() Local) {
 	}
 }
 
-// heights are those of the kinks.
+// heights are the heights of the kinks.
 func (l Local) heights() []float64 {
 	return lists.Map(l.Kinks, func(k Kink) float64 { return k.Height })
 }
@@ -103,12 +103,12 @@ func (d *Kinked) arrive(value float64, there Local) {
 	d.turn()
 }
 
-// straight is the share of the gradient by which it counts as changing over the longest step where
-// it changes less, so that directions can be told from rounding.
+// straight is the least relative change of the gradient over the longest step that B assumes, so
+// that directions differ from rounding.
 const straight = 1e-6
 
-// learn tells B how the gradient of f + Σ λ_k h_k changed over the step or, so that it stays
-// positive definite, a mean of that and of what B itself expected (Powell's damping).
+// learn updates B by the change of the gradient of f + Σ λ_k h_k over the step or, so that it stays
+// positive definite, by a mean of that and of the change that B predicts (Powell's damping).
 func (d *Kinked) learn(there Local) {
 	s := difference(d.trial, d.at)
 	y := difference(there.lagrangian(d.way.multipliers), d.here.lagrangian(d.way.multipliers))
@@ -138,7 +138,7 @@ func (l Local) lagrangian(multipliers []float64) []float64 {
 	return sum
 }
 
-// turn looks for a way from the best point on.
+// turn finds a step from the best point.
 func (d *Kinked) turn() {
 	d.trial, d.tangent, d.rested, d.corrected = nil, nil, false, false
 	if d.steps == d.limits.Steps {
@@ -154,8 +154,7 @@ func (d *Kinked) turn() {
 	}
 }
 
-// program is the one whose solution leads from the best point on, by what heights the kinks have
-// there.
+// program is the program of the step from the best point, with these heights of the kinks.
 func (d *Kinked) program(heights []float64) program {
 	p := program{gradient: d.here.Gradient, inverse: d.curvature}
 	for k, kink := range d.here.Kinks {
@@ -180,7 +179,7 @@ func bound(n, i int, sign, height float64) Kink {
 	return Kink{math.Inf(1), height, slopes}
 }
 
-// change is how the function changes over a step by its gradients.
+// change is the predicted change of the function over a step, by the gradients.
 func (d *Kinked) change(step []float64) float64 {
 	change := product(d.here.Gradient, step)
 	for _, k := range d.here.Kinks {
@@ -189,7 +188,7 @@ func (d *Kinked) change(step []float64) float64 {
 	return change
 }
 
-// propose asks for the point at the present share of the way, unless that does not lead down.
+// propose asks for the point at the present fraction of the step, unless that does not lead down.
 func (d *Kinked) propose() bool {
 	d.trial = make([]float64, len(d.at))
 	for i, x := range d.at {
@@ -199,7 +198,7 @@ func (d *Kinked) propose() bool {
 	return d.promised < 0
 }
 
-// settled keeps coordinate i between its bounds, and at one that it hardly misses.
+// settled moves coordinate i between its bounds, and onto one that it hardly misses.
 func (d *Kinked) settled(i int, v float64) float64 {
 	const hardly = 1e-12
 	switch {
@@ -211,8 +210,8 @@ func (d *Kinked) settled(i int, v float64) float64 {
 	return v
 }
 
-// correct leads a full step that was missed by the bend of kinks to where these are by what their
-// heights were there.
+// correct replaces a full step that missed curved kinks by one that takes account of their heights
+// there.
 func (d *Kinked) correct(value float64, heights []float64) {
 	s := difference(d.trial, d.at)
 	for k, kink := range d.here.Kinks {
@@ -226,8 +225,8 @@ func (d *Kinked) correct(value float64, heights []float64) {
 	}
 }
 
-// shorten tries less of the way along the tangents: the parabola through both values and the slope
-// says how much, within reason.
+// shorten shortens the step along the tangents: to the minimum of the parabola through both values
+// and the slope, within limits.
 func (d *Kinked) shorten(value float64) {
 	if d.tangent != nil {
 		d.way, value, d.tangent = *d.tangent, d.missed, nil
@@ -239,24 +238,24 @@ func (d *Kinked) shorten(value float64) {
 	}
 }
 
-// program is min_d gᵀd + ½ dᵀBd + Σ_k p_k [h_k + a_kᵀd]⁺. A bound of d is a term of infinite price.
+// program is min_d gᵀd + ½ dᵀBd + Σ_k p_k [h_k + a_kᵀd]⁺. A bound of d is a term with an infinite
+// price.
 type program struct {
 	gradient []float64
 	kinks    []Kink
 	inverse  *inverseHessian // B⁻¹
 }
 
-// solution is d, the multipliers λ and what they leave of the gradient there, g + Aᵀλ = −Bd.
+// solution is d, the multipliers λ, and left = g + Aᵀλ = −Bd.
 type solution struct{ step, multipliers, left []float64 }
 
-// A sweep that moves no coordinate by more than settled, of the largest one, is the last.
 const (
-	settled    = 1e-9
+	settled    = 1e-9 // a sweep that moves no coordinate by more, relative to the largest, is the last
 	mostSweeps = 100
-	ridge      = 1e-13 // relative, so that as many terms may be free as there are, see face
+	ridge      = 1e-13 // added to the diagonal in face, relative to it, so that any number of terms may be free
 )
 
-// dual is the program's, max over λ_k ∈ [0, p_k] of hᵀλ − ½ (g + Aᵀλ)ᵀB⁻¹(g + Aᵀλ), on the way.
+// dual is an iterate of the program's dual, max over λ_k ∈ [0, p_k] of hᵀλ − ½ (g + Aᵀλ)ᵀB⁻¹(g + Aᵀλ).
 type dual struct {
 	program
 	across [][]float64 // B⁻¹a_k
@@ -265,8 +264,8 @@ type dual struct {
 	step   []float64 // −B⁻¹(g + Aᵀλ)
 }
 
-// solve maximises the dual along one multiplier after another, and then along all those together
-// that are between their bounds, until nothing moves (Moré & Toraldo, On the solution of large
+// solve maximises the dual along one multiplier after another, and then along all multipliers
+// between their bounds together, until nothing moves (Moré & Toraldo, On the solution of large
 // quadratic programming problems with bound constraints, 1991).
 func (p program) solve() solution {
 	n := len(p.gradient)
@@ -299,14 +298,14 @@ func (d *dual) left() []float64 {
 	return left
 }
 
-// follow works the step out from the multipliers.
+// follow computes the step from the multipliers.
 func (d *dual) follow() { floats.ScaleTo(d.step, -1, d.inverse.times(d.left())) }
 
-// height is that of a kink after the step.
+// height is the height of a kink after the step.
 func (d *dual) height(k int) float64 { return d.kinks[k].Height + product(d.kinks[k].Slopes, d.step) }
 
-// sweep moves one multiplier after another to where the dual is largest along it, and tells how far
-// the step's coordinates moved at most.
+// sweep maximises the dual along one multiplier after another, and returns the largest move of a
+// coordinate of the step.
 func (d *dual) sweep() (most float64) {
 	for k, kink := range d.kinks {
 		if d.steep[k] <= 0 {
@@ -323,8 +322,8 @@ func (d *dual) sweep() (most float64) {
 	return most
 }
 
-// face moves the multipliers between their bounds towards where the dual is largest while the
-// others stay, as far as the first bound, and tells whether it came to one.
+// face moves the multipliers between their bounds towards the maximum of the dual with the others
+// fixed, up to the first bound, and tells whether it reached one.
 func (d *dual) face() bool {
 	free := lists.Where(len(d.kinks), func(k int) bool { return 0 < d.lambda[k] && d.lambda[k] < d.kinks[k].Price })
 	matrix, by := make([][]float64, len(free)), make([]float64, len(free))
@@ -357,8 +356,8 @@ func (d *dual) face() bool {
 	return first >= 0
 }
 
-// solveSmall solves A x = b in place by A = L D Lᵀ, the lower triangle of A becoming L and D; where
-// nothing is left of a pivot its x is 0.
+// solveSmall solves A x = b in place by A = L D Lᵀ, L and D replacing the lower triangle of A;
+// where a pivot is 0, so is x.
 func solveSmall(a [][]float64, b []float64) {
 	for i, row := range a {
 		whole := row[i]

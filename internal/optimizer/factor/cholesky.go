@@ -18,15 +18,15 @@ import (
 	"headroom/internal/optimizer/cores"
 )
 
-// ErrNotPositiveDefinite tells that a matrix has no Cholesky factor: a pivot came out zero,
+// ErrNotPositiveDefinite is the error for a matrix without a Cholesky factor: a pivot is zero,
 // negative or not a number.
 var ErrNotPositiveDefinite = errors.New("the matrix is not positive definite")
 
-// Cholesky is the lower triangle L with L Lᵀ = A, kept by rows, so that the factor of a leading
-// block of A is a prefix. The zero value is the factor of the empty matrix. Rows once worked out
-// are never overwritten and are shared by all prefixes: taking one is free, and a prefix that is
-// appended to copies pointers, not numbers. Reading is safe for many goroutines, changing one
-// Cholesky is not. Do not copy a Cholesky; take a Prefix.
+// Cholesky is the lower triangle L with L Lᵀ = A, stored by rows, so that the factor of a leading
+// block of A is a prefix. The zero value is the factor of the empty matrix. Rows never change and
+// are shared by all prefixes: taking a prefix is free, and appending to it copies pointers, not
+// numbers. Reading is safe for concurrent use, changing a Cholesky is not. Do not copy a Cholesky;
+// take a Prefix.
 type Cholesky struct {
 	rows [][]float64 // row i has i+1 entries
 }
@@ -49,22 +49,22 @@ func (c *Cholesky) Row(i int) []float64 { return c.rows[i] }
 // Rows are all rows, to be read only.
 func (c *Cholesky) Rows() [][]float64 { return c.rows }
 
-// TakeUp appends rows of L that were worked out before, which it takes on trust.
+// TakeUp appends rows of L that were computed before, without checking them.
 func (c *Cholesky) TakeUp(rows [][]float64) { c.rows = append(c.rows, rows...) }
 
 // Prefix returns the factor of the leading n×n block.
 func (c *Cholesky) Prefix(n int) *Cholesky { return &Cholesky{c.rows[:n:n]} }
 
-// Append grows A by one row and column: row holds A[n,0..n], its last entry the diagonal. It costs
-// O(n²). On an error, ErrNotPositiveDefinite, c is unchanged.
+// Append adds one row and column to A: row holds A[n,0..n], its last entry the diagonal. It costs
+// O(n²). The error is ErrNotPositiveDefinite; c is then unchanged.
 func (c *Cholesky) Append(row []float64) error {
 	return c.appendRows(context.Background(), [][]float64{slices.Clone(row)}, 1)
 }
 
-// Adopt appends one row after another, row i of them holding at least A[n+i,0..n+i], in place: the
-// rows' memory becomes L's, or is useless on an error. The factor is the same to the last bit as if
-// they were appended one by one, but works on many rows at once and on all cores. It reaches
-// checkpoints on the way. On an error, that of ctx or ErrNotPositiveDefinite, c is unchanged.
+// Adopt appends rows, row i of them holding at least A[n+i,0..n+i], in place: their memory becomes
+// L's, or is useless on an error. The factor is the same to the last bit as with Append, but
+// computed for many rows at once and on all cores. It reaches checkpoints. On an error, that of ctx
+// or ErrNotPositiveDefinite, c is unchanged.
 func (c *Cholesky) Adopt(ctx context.Context, rows [][]float64) error {
 	return c.appendRows(ctx, rows, cores.Count())
 }
@@ -88,7 +88,7 @@ func (c *Cholesky) appendRows(ctx context.Context, rows [][]float64, shares int)
 	return nil
 }
 
-// lower are rows n, n+1, … of A without what lies above the diagonal.
+// lower cuts rows n, n+1, … of A after the diagonal.
 func lower(n int, rows [][]float64) [][]float64 {
 	own := make([][]float64, len(rows))
 	for r, row := range rows {
@@ -132,11 +132,11 @@ func Square(n int) [][]float64 { return Matrix(n, (n+line-1)&^(line-1)) }
 // line is how many numbers a cache line holds.
 const line = 8
 
-// sharedFrom is from how many rows on the next ones are worth sharing among cores.
+// sharedFrom is the number of rows from which the next ones are worth sharing among cores.
 const sharedFrom = 256
 
-// solveShared solves the next few rows of A with the rows of L that there are, some of them on each
-// core, for which there is a meter.
+// solveShared solves the next few rows of A with the present rows of L, some of them on each core,
+// for which there is a meter.
 func (c *Cholesky) solveShared(work []*checkpoint.Meter, rows [][]float64) error {
 	shares := min(len(work), len(rows)/3)
 	if c.Len() < sharedFrom || shares <= 1 {
@@ -147,9 +147,9 @@ func (c *Cholesky) solveShared(work []*checkpoint.Meter, rows [][]float64) error
 	})
 }
 
-// factorise turns the next few rows of A, in place, into those of L, solved with the rows of L
-// before them: row i of L solves L[:i] v = A[i,:i], and L[i,i]² = A[i,i] − vᵀv. Finished rows are
-// put to use on the rest four at a time.
+// factorise turns the next few rows of A, in place, into those of L, given that they are solved
+// with the rows of L before them: row i of L solves L[:i] v = A[i,:i], and L[i,i]² = A[i,i] − vᵀv.
+// The rest is solved with finished rows four at a time.
 func (c *Cholesky) factorise(work *checkpoint.Meter, rows [][]float64) error {
 	for len(rows) > 0 {
 		n := c.Len()
@@ -174,8 +174,8 @@ func (c *Cholesky) factorise(work *checkpoint.Meter, rows [][]float64) error {
 
 // DropFirst removes the first row and column of A in O(n²). With L = [l₀₀ 0; l M], the rest of A is
 // M Mᵀ + l lᵀ, and the new factor comes from M by rotating l into it (Golub & Van Loan, Matrix
-// Computations, 6.5.4). It agrees with the factor worked out from nothing to rounding, not to the
-// bit. Prefixes taken before keep the rows they have.
+// Computations, 6.5.4). It agrees with the factor computed anew to rounding, not to the bit.
+// Earlier prefixes keep their rows.
 func (c *Cholesky) DropFirst() {
 	n := c.Len() - 1
 	if n < 0 {
@@ -228,8 +228,8 @@ func Products(dst, a, b [][]float64) {
 }
 
 // Inverse writes the lower triangle of A⁻¹ = L⁻ᵀ L⁻¹ to dst, whose row i has at least i+1 entries.
-// It costs about as much as the factor did twice over, in one slice: it is for some hundred rows.
-// It works in room, a Square of n rows.
+// It costs about twice as much as the factor, in one slice: it is for some hundred rows. room is a
+// Square of n rows to work in.
 func (c *Cholesky) Inverse(dst, room [][]float64) {
 	// Row j of columns is column j of L⁻¹, which is zero before entry j. Zeros at the end change no
 	// sum, and whole lanes are summed faster.
@@ -247,8 +247,8 @@ func (c *Cholesky) Inverse(dst, room [][]float64) {
 }
 
 // solveUnits solves L v = e_j in place for consecutive unit vectors, the first of them e_first, a
-// multiple of lanes. The zeros before it add nothing to any sum, so that
-// the rows and columns before it are left out.
+// multiple of lanes. The zeros before it add nothing to any sum, so the rows and columns before it
+// are left out.
 func (c *Cholesky) solveUnits(units [][]float64, first int) {
 	rest := &Cholesky{make([][]float64, c.Len()-first)}
 	for i := range rest.rows {
@@ -262,8 +262,8 @@ func (c *Cholesky) solveUnits(units [][]float64, first int) {
 	rest.solvePanelFrom(nil, B, len(units), rest.Len())
 }
 
-// gram is Gram for one share of the groups of four rows; rising tells that row i is zero before entry
-// i, so that those products need not be formed.
+// gram is Gram for one share of the groups of four rows; with rising, row i is zero before entry i,
+// and those products are left out.
 func gram(work *checkpoint.Meter, dst, rows [][]float64, share, shares int, rising bool) error {
 	for i := 4 * share; i < len(rows); i += 4 * shares {
 		height := min(4, len(rows)-i)
@@ -288,15 +288,13 @@ func gram(work *checkpoint.Meter, dst, rows [][]float64, share, shares int, risi
 	return nil
 }
 
-// products fills s_{4c+r} with the lanes of a_r·b_c for up to four a and six b, from entry start, a
-// multiple of lanes, on.
-//
-//go:norace
+// products fills s_{4c+r} with the lanes of a_r·b_c for up to four a and six b, from entry start
+// on, a multiple of lanes.
 func products(s *[24]partial, a, b [][]float64, start int) {
 	n := len(a[0])
 	whole := n &^ (lanes - 1)
 	if whole > start {
-		// Absent rows repeat the last one; their sums are not looked at.
+		// Absent rows repeat the last one; their sums are not used.
 		row := func(m [][]float64, r int) *float64 { return &m[min(r, len(m)-1)][start] }
 		if len(b) <= 3 {
 			dot12((*[12]partial)(s[:12]), row(a, 0), row(a, 1), row(a, 2), row(a, 3), row(b, 0), row(b, 1), row(b, 2), whole-start)
@@ -313,15 +311,15 @@ func products(s *[24]partial, a, b [][]float64, start int) {
 	}
 }
 
-// panelRows is how many right-hand sides pass over a row of L while both stay in the processor's
-// cache.
+// panelRows is how many right-hand sides are solved with a row of L while both stay in the
+// processor's cache.
 const panelRows = 48
 
 // SolveLower solves L v = b for the leading len(b) rows, writing v to dst (which may be b).
 func (c *Cholesky) SolveLower(dst, b []float64) { c.SolveLowerFrom(dst, b, 0) }
 
-// SolveLowerFrom solves L v = b when dst already holds the first from entries of v, in the same way
-// to the last bit. Only b[from:] is read.
+// SolveLowerFrom is SolveLower when dst already holds the first from entries of v, to the last bit.
+// Only b[from:] is read.
 func (c *Cholesky) SolveLowerFrom(dst, b []float64, from int) {
 	dst = dst[:len(b)]
 	copy(dst[from:], b[from:])
@@ -394,7 +392,7 @@ func (c *Cholesky) solveRow(b []float64, j int) {
 	b[j] = (b[j] - Dot(row[:j], b)) / row[j]
 }
 
-// tile is four rows of L, the first of them a multiple of four so that the sums over the columns
+// tile is four rows of L, the first of them a multiple of four, so that sums over the columns
 // before it fill whole lanes.
 type tile [4][]float64
 
@@ -413,14 +411,12 @@ func (t *tile) solve1(b []float64, j int) {
 	t.finish(b[j:j+4], j, &s)
 }
 
-// stretch is how many columns are summed over at a time: those of a tile and of three right-hand
-// sides fit into the processor's nearest cache.
+// stretch is how many columns are summed at a time: those of a tile and of three right-hand sides
+// fit into the processor's nearest cache.
 const stretch = 384
 
-// solveMany solves the tile's four rows, j to j+3, for right-hand sides of which sums has four
-// each, and more for those that add leaves idle.
-//
-//go:norace
+// solveMany solves the tile's four rows, j to j+3, for right-hand sides. sums has four entries for
+// each, and more for the idle ones of add.
 func (t *tile) solveMany(sums []partial, B [][]float64, j int) {
 	clear(sums)
 	for from := 0; from < j; from += stretch {
@@ -440,10 +436,8 @@ func (t *tile) solveMany(sums []partial, B [][]float64, j int) {
 // idle is how many right-hand sides add may repeat.
 const idle = 2
 
-// add adds to the sums of the first few right-hand sides, six at most, and says of how many. Absent
-// ones repeat the last one; their sums are not looked at.
-//
-//go:norace
+// add adds to the sums of the first right-hand sides, six at most, and returns how many. Absent
+// ones repeat the last one; their sums are not used.
 func (t *tile) add(sums []partial, B [][]float64, from, length int) int {
 	b := func(c int) *float64 { return &B[min(c, len(B)-1)][from] }
 	t0, t1, t2, t3 := &t[0][from], &t[1][from], &t[2][from], &t[3][from]
@@ -459,10 +453,8 @@ func (t *tile) add(sums []partial, B [][]float64, from, length int) int {
 	return 1
 }
 
-// finish takes the sums over columns before j on through the tile's own triangle: b holds entries j
-// to j+3.
-//
-//go:norace
+// finish continues from the sums over the columns before j through the tile's own triangle: b holds
+// entries j to j+3.
 func (t *tile) finish(b []float64, j int, s *[4]partial) {
 	finish((*[4]float64)(b), &t[0][j], (*[2]float64)(t[1][j:]), (*[3]float64)(t[2][j:]), (*[4]float64)(t[3][j:]), s)
 }
@@ -498,8 +490,8 @@ func (c *Cholesky) SolveUpperMany(ctx context.Context, B [][]float64) error {
 	return c.solveUpper(checkpoint.NewMeter(ctx), B)
 }
 
-// solveUpper finishes four entries at a time, from the last ones on, and then takes what they make
-// off all those before, so that those are gone through once for four rows of L.
+// solveUpper finishes four entries at a time, from the last ones on, and then subtracts their part
+// from all entries before, so that these are passed over once for four rows of L.
 func (c *Cholesky) solveUpper(work *checkpoint.Meter, B [][]float64) error {
 	for end := len(B[0]); end > 0; {
 		first := (end - 1) &^ 3
@@ -524,10 +516,8 @@ func (c *Cholesky) solveUpper(work *checkpoint.Meter, B [][]float64) error {
 	return nil
 }
 
-// finishUpper works out entries first to end−1 of x in place, from which those that follow are
-// taken off already.
-//
-//go:norace
+// finishUpper computes entries first to end−1 of x in place, given that the part of later entries
+// is already subtracted.
 func (c *Cholesky) finishUpper(b []float64, first, end int) {
 	for i := end - 1; i >= first; i-- {
 		row := c.Row(i)
@@ -538,9 +528,8 @@ func (c *Cholesky) finishUpper(b []float64, first, end int) {
 	}
 }
 
-// takeOff takes what the tile's four entries of x, j to j+3, make off the entries before them.
-//
-//go:norace
+// takeOff subtracts the part of the tile's four entries of x, j to j+3, from the entries before
+// them.
 func (t *tile) takeOff(B [][]float64, j int) {
 	for from := 0; from < j; from += stretch {
 		length := min(stretch, j-from)

@@ -10,10 +10,10 @@ import (
 //
 //	Σ a_i b_i = (s₀ + s₁) + (s₂ + s₃),   s_l = Σ_{i ≡ l mod 4} a_i b_i,
 //
-// each s_l starting at 0 and taking its products by ascending i with one rounding each (fused
-// multiply-add). Four lanes are what one vector register holds; the order does not depend on the
-// machine, on how many sums are worked out together, or on where a sum is interrupted and taken up
-// again, so the bits are always the same.
+// where each s_l starts at 0 and adds its products by ascending i with one rounding each (fused
+// multiply-add). One vector register holds four lanes. The order does not depend on the machine, on how
+// many sums are computed together, or on where a sum is interrupted and continued, so the bits are
+// always the same.
 
 // lanes is the number of partial sums s_l.
 const lanes = 4
@@ -56,8 +56,8 @@ func Axpy(alpha float64, x, y []float64) {
 	}
 }
 
-// Sums takes M sums of products at once, a term of each at a time: sum i is Σ_s a_s x_s[i], to the
-// same bits as Dot(a, x[i]).
+// Sums computes M sums of products at once, a term of each at a time: sum i is Σ_s a_s x_s[i], to
+// the same bits as Dot(a, x[i]).
 type Sums struct {
 	lanes [lanes][]float64
 	terms int
@@ -92,7 +92,7 @@ func (s *Sums) Total(i int) float64 {
 	return (s.lanes[0][i] + s.lanes[1][i]) + (s.lanes[2][i] + s.lanes[3][i])
 }
 
-// Clone returns the same sums, to be added to without s noticing.
+// Clone returns a copy.
 func (s *Sums) Clone() *Sums {
 	clone := &Sums{terms: s.terms}
 	for l := range s.lanes {
@@ -140,8 +140,8 @@ func axpy4Go(alpha *[4]float64, x0, x1, x2, x3, y *float64, n int) {
 	}
 }
 
-// finish4Go is finish for four right-hand sides b: those of the entries in question, l_r being the
-// entries of row r of L from the same column on.
+// finish4Go is finish for four right-hand sides. Each b points to entries j to j+3, and each l_r to
+// the same columns of row r of L.
 func finish4Go(s *[16]partial, l0, l1, l2, l3, b0, b1, b2, b3 *float64) {
 	for c, b := range [4]*float64{b0, b1, b2, b3} {
 		finish((*[4]float64)(unsafe.Pointer(b)), l0, (*[2]float64)(unsafe.Pointer(l1)), (*[3]float64)(unsafe.Pointer(l2)), (*[4]float64)(unsafe.Pointer(l3)), (*[4]partial)(s[4*c:]))

@@ -129,7 +129,7 @@ func (m *metricModel) apply(f FittedMetric, free Metric) {
 		m.toldFactor = f.toldFactor()
 	}
 	m.inflated = noise && f.Told == 0
-	if m.inflated { // what was told is not for residuals to correct
+	if m.inflated { // residuals do not correct noise that was told
 		m.lambda *= m.inflation
 	}
 	m.fitted = (lengthscales || noise || variance) && lengthscales == free.FreeLengthscales && noise == free.FreeNoise

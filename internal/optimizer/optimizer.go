@@ -147,11 +147,9 @@ func (c Cost) given(value float64) float64 { return c.Excess(value) + c.Margin }
 // told, and excluded rounds are marked. It must not be changed; a longer history is a new value,
 // which may share slices.
 type History struct {
-	Rounds []Round // round t at index t−1
-	Fits   []Fit   // in order of From
-	// Rewritten tells that the past has changed since the last fit (a correction, an exclusion), so
-	// that a new fit is due.
-	Rewritten bool
+	Rounds    []Round // round t at index t−1
+	Fits      []Fit   // in order of From
+	Rewritten bool    // the past was corrected since the last fit, so that a new one is due
 }
 
 // Round is one chosen trial.
@@ -172,9 +170,8 @@ type Round struct {
 	Costs []float64
 	// Now are the same values by the formulas of Config, where the round had other formulas, else
 	// nil. Violations are counted by Costs, decisions are made by Now.
-	Now []float64
-	// Draw is what chance contributed to this decision.
-	Draw Draw
+	Now  []float64
+	Draw Draw // the random numbers of this decision
 }
 
 // Spell is a half-open interval of decisions, From ≤ t < To; To = 0 means it has not ended.
@@ -234,7 +231,7 @@ type FittedMetric struct {
 	Lengthscales []float64 `json:"lengthscales,omitempty"`
 	Lambda       float64   `json:"lambda,omitempty"`
 	Variance     float64   `json:"variance,omitempty"`
-	// Interaction is that of an anova kernel; 0 leaves it as it was.
+	// Interaction is that of an anova kernel; 0 leaves it unchanged.
 	Interaction float64 `json:"interaction,omitempty"`
 	// Warp warps standardised readings; the zero value leaves them as they are.
 	Warp warp.Warp `json:"warp,omitzero"`
@@ -427,8 +424,8 @@ type Decision struct {
 	Multipliers []float64 // per constraint; nil where the algorithm has none
 	Horizon     int       // T of the algorithm's constants, 0 where it is the number of rounds planned
 	Mean, SD    []float64 // per metric, metric units, latent, at the chosen point, arrived data only
-	// Estimates are what the acquisition was computed from: the reward's estimate first, then one
-	// per constraint.
+	// Estimates are the values that the acquisition was computed from: the reward's, then one per
+	// constraint.
 	Estimates   []float64
 	Acquisition float64
 	HasScore    bool      // Acquisition is meaningful (false for space filling)

@@ -212,7 +212,7 @@ func (s *screening) withAllLeaders(ctx context.Context, all []int) ([]int, error
 	return all, nil
 }
 
-// screenMeans works out what is known of all places in O(n) each.
+// screenMeans computes the means at all places, and explained, in O(n) each.
 func (s *screening) screenMeans(ctx context.Context) error {
 	s.means, s.explained = make([][]float64, len(s.targets)), make([][]float64, len(s.sources))
 	points := s.pointsBySource(s.at)

@@ -65,7 +65,7 @@ func (w widths) each(in WidthInput, theory func(k int, b Beta, gain, lambda floa
 	beta := make([]float64, len(w.of))
 	for k, b := range w.of {
 		switch b.Schedule {
-		case "constant", "": // "" where none was given for what is known beforehand: it has no band
+		case "constant", "": // "" where a given cost has no width
 			beta[k] = b.Value
 		case "sqrt_log":
 			beta[k] = b.Value * math.Sqrt(math.Log(1+float64(in.Round)))

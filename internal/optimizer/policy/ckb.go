@@ -97,7 +97,7 @@ var ckbUCB = Description{
 	Build:    phased(func(c Context, s Settings) Policy { return newCKB(c, s) }),
 }
 
-// keepsTheSum is what a method does that competes with the best mixture of settings.
+// keepsTheSum warns of methods that compete with the best mixture of settings.
 const keepsTheSum = "The algorithm may break a limit in many trials where mixing settings from both sides of it pays; the sum over all trials is what it keeps."
 
 // The primal-dual paper.
@@ -133,7 +133,7 @@ func primalDualRate(name string, more ...Assumption) *Theorem {
 		Assumptions: primalDual(more...), ForRegret: []Assumption{slackPaid}}
 }
 
-// primalDual is what Zhou and Ji's theorems assume, and more.
+// primalDual are the assumptions of Zhou and Ji's theorems, and more.
 func primalDual(more ...Assumption) []Assumption {
 	return append([]Assumption{
 		boundedNorm, unitKernel, subGaussian, slater, cutWide, givenKernel, fixedUnits, theoryWidths(improvedWidth), regulariser, withinHorizon,
@@ -266,7 +266,7 @@ var slater = Assumption{
 		return unknown("δ is set to %s; readings cannot prove that some settings keep it", short(delta))
 	}}
 
-// slackPaid is what Claim 1 of Zhou and Ji needs, that a slack ε costs at most 2Bε/δ a round.
+// slackPaid is what Claim 1 of Zhou and Ji needs: a slack ε costs at most 2Bε/δ a round.
 var slackPaid = Assumption{
 	"A slack ε is one that some mixture of settings can keep (ε ≤ δ): regret is bounded behind what can be had with it, which is at most 2Bε/δ a round behind the best.",
 	func(c Circumstances) Finding {
@@ -286,7 +286,7 @@ var slackPaid = Assumption{
 		return unknown("δ is set to %s; readings cannot prove that some settings keep it", short(a.slater))
 	}}
 
-// cutWide is that estimates are cut no closer than the functions go.
+// cutWide is the assumption that estimates are cut no closer than the functions reach.
 var cutWide = Assumption{
 	"Estimates are cut at ±B and ±G, and no response goes beyond: |f| ≤ B, |g| ≤ G.",
 	func(c Circumstances) Finding {

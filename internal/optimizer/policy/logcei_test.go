@@ -218,7 +218,7 @@ func TestSlopesAreTheDerivatives(t *testing.T) {
 	for i := range n {
 		s.Costs[1].Mean[i] = -1
 	}
-	s.Incumbent = someRival(random, s)
+	s.Incumbent = someIncumbent(random, s)
 	slopes := a.Traits().Slopes(s)
 	for what, c := range map[string]struct{ of, slope []float64 }{
 		"the reward's mean": {s.Reward.Mean, slopes.Reward.Mean}, "the reward's deviation": {s.Reward.SD, slopes.Reward.SD},

@@ -71,8 +71,8 @@ func (a epochs) step(kappa []float64, r *Revealed, move func(j int, kappa, mean 
 	return next
 }
 
-// ofObjective is an assumption held against the objective alone, in words of its own: for
-// algorithms that model nothing else.
+// ofObjective judges an assumption by the objective alone, with a text of its own, for algorithms
+// that model nothing else.
 func ofObjective(text string, a Assumption) Assumption {
 	return Assumption{text, func(c Circumstances) Finding {
 		c.Uneven = slices.DeleteFunc(slices.Clone(c.Uneven), func(metric string) bool { return metric != c.Metrics[0] })
@@ -106,7 +106,7 @@ var (
 		}}
 )
 
-// penalisedWidths is that the width follows the formula.
+// penalisedWidths is the assumption that the width follows the formula.
 func penalisedWidths(formula string) Assumption {
 	return Assumption{
 		"The width is the theorem’s: β_t = " + formula + ".",
@@ -120,7 +120,7 @@ func penalisedWidths(formula string) Assumption {
 		}}
 }
 
-// penalised is what both theorems assume, and more.
+// penalised are the assumptions of both theorems, and more.
 func penalised(formula string, more ...Assumption) []Assumption {
 	return append([]Assumption{
 		penalisedNorm, penalisedKernel, penalisedNoise, feasiblePoint, givenKernel, fixedUnits,

@@ -116,7 +116,7 @@ func (a noiseless) violationBound(j int, rounds []RoundSummary) []float64 {
 	})
 }
 
-// exactLimits is that constraints are read without noise.
+// exactLimits is the assumption that constraints are read without noise.
 var exactLimits = Assumption{
 	"Constraints are read without noise.",
 	func(c Circumstances) Finding {
@@ -125,7 +125,7 @@ var exactLimits = Assumption{
 			unless(len(reread) > 0, "the same settings were read differently: %s", strings.Join(reread, ", "))
 	}}
 
-// boundedGap is what the figure puts for the theorem's Δ.
+// boundedGap is the assumption behind the 2B that the figure has for the theorem's Δ.
 var boundedGap = Assumption{
 	"The objective stays within ±B, so that the best settings of all are better by 2B at most than the best within every limit (the theorem itself asks only that this be finite).",
 	func(c Circumstances) Finding {
@@ -134,7 +134,7 @@ var boundedGap = Assumption{
 			unless(b.Schedule != "theory", "no B is given for %s", c.Metrics[0])
 	}}
 
-// uncapped is that kappa_max, which is not the paper's, has changed nothing.
+// uncapped is the assumption that kappa_max, which is not the paper's, has changed nothing.
 var uncapped = Assumption{
 	"Multipliers grow without a largest value.",
 	func(c Circumstances) Finding {
@@ -142,7 +142,7 @@ var uncapped = Assumption{
 			unless(len(c.Capped) > 0, "that of %s has reached kappa_max", strings.Join(c.Capped, ", "))
 	}}
 
-// optimisticEpochs is that an epoch is IGP-UCB's.
+// optimisticEpochs is the assumption that an epoch is IGP-UCB's.
 var optimisticEpochs = Assumption{
 	"Within an epoch each trial maximises the optimistic bound of the penalised response (IGP-UCB).",
 	func(c Circumstances) Finding {

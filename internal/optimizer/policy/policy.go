@@ -391,13 +391,11 @@ type Description struct {
 	Name     string    `json:"name"`     // the name the API uses
 	Title    string    `json:"title"`    // in words
 	Source   string    `json:"source"`   // the paper
-	Feedback string    `json:"feedback"` // what it assumes of the readings
+	Feedback string    `json:"feedback"` // the readings it assumes
 	Summary  string    `json:"-"`        // when to use it, one sentence
-	Beware   string    `json:"-"`        // what one who runs it has to know of it, a sentence; "" for nothing
+	Beware   string    `json:"-"`        // a warning to whoever runs it, one sentence; "" for none
 	Settings []Setting `json:"-"`
-	// Theorem is what was proved of the bound that the algorithm draws, nil for one that draws
-	// none.
-	Theorem *Theorem `json:"-"`
+	Theorem  *Theorem  `json:"-"` // on the bounds shown for the algorithm, nil for none
 	// What a study must offer before the algorithm can run.
 	NeedsGivenConstraint bool `json:"needs_given_constraint"` // at least one known-form or sampled constraint
 	NeedsSafeSeeds       bool `json:"needs_safe_seeds"`
@@ -411,7 +409,7 @@ type Description struct {
 	check func(Context, Settings) []Fault // rules between settings as they were given; nil for none
 }
 
-// Advice is when to use it, and what to know before.
+// Advice says when to use the algorithm, with its warning.
 func (d Description) Advice() string {
 	return strings.TrimSpace(d.Summary + " " + d.Beware)
 }
@@ -419,7 +417,7 @@ func (d Description) Advice() string {
 // spreadDesign is the usual number of rounds of the first design.
 func spreadDesign(dimensions int) int { return max(4, dimensions+2) }
 
-// designSetting is how the first design is set, given what an absent value means.
+// designSetting is the setting of the first design, given its default.
 func designSetting(means string, rounds func(dimensions int) int) Setting {
 	return Setting{Name: "initial_design", Type: Integer, Low: limit(0), High: limit(1000), Paper: 0.0,
 		DefaultMeans: means + " when the model is fitted, otherwise 0",
@@ -452,7 +450,7 @@ func keepingClear(list []Setting) []Setting {
 	return list
 }
 
-// common are the settings that every algorithm understands, beside designSetting.
+// common are the settings of every algorithm, beside designSetting.
 var common = []Setting{
 	{Name: "pending", Type: Text, Default: "variance", Choices: []string{"variance", "ignore"}, Paper: "ignore",
 		Meaning: "whether trials without a result yet narrow the uncertainty, so that the same point is not asked twice"},

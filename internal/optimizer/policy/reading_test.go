@@ -94,7 +94,7 @@ func TestTheValueOfAReading(t *testing.T) {
 	all, stated := 0.0, 0.0
 	for range 60 {
 		s := line(0, []float64{random.NormFloat64()}, []float64{0.1 + random.Float64()}, []float64{random.NormFloat64() - 0.5}, []float64{0.1 + random.Float64()})
-		s.Incumbent = someRival(random, s)
+		s.Incumbent = someIncumbent(random, s)
 		s.Incumbent.Mean[1] = -math.Abs(s.Incumbent.Mean[1])
 		p := newPair(2)
 		p.load(s, 0)

@@ -165,8 +165,7 @@ func (a trustRegion) propose(s *Input) [][]float64 {
 	return append(points, lists.Map(s.Past, func(p Past) []float64 { return p.Point })...)
 }
 
-// functions are those of all targets, as wide as they are believed to be; none while the places
-// only fill the space.
+// functions draws all targets with their own widths; none while the places only fill the space.
 func (a trustRegion) functions(s *Input) []float64 {
 	if a.region(s).opening > 0 {
 		return nil
@@ -190,11 +189,11 @@ func (a trustRegion) Score(s *Input) (Scores, error) {
 }
 
 // considered is the largest number of places that functions are drawn over; of more, as many are
-// taken at random.
+// chosen at random.
 const considered = 1000
 
 // considers lists the places to choose from: those of the region that are not known yet; if there
-// are none, those anywhere; if all are known, those of the region.
+// are none, unknown ones anywhere; if all are known, those of the region.
 func (a trustRegion) considers(s *Input) []int {
 	r := a.region(s)
 	var inside, fresh, both []int

@@ -476,7 +476,7 @@ func (r *resolver) workOut(s Setting) {
 			alike = false
 			continue
 		}
-		if good := new(resolver); !good.sensible("", v) || !good.inRange(s, "", v) { // it must be what could be given
+		if good := new(resolver); !good.sensible("", v) || !good.inRange(s, "", v) { // like a value that is given
 			r.fault(s.Name, "is worked out as %v from the others, which is out of range; give it, or change them", v)
 		}
 		alike = alike && (last == nil || last == v)
@@ -553,7 +553,7 @@ type Beta struct {
 	P        float64 // failure probability
 }
 
-// MarshalJSON writes what belongs to the schedule, all of it.
+// MarshalJSON writes all fields of the schedule.
 func (b Beta) MarshalJSON() ([]byte, error) {
 	switch b.Schedule {
 	case "theory":

@@ -7,32 +7,27 @@ import (
 	"strings"
 )
 
-// Theorem is what was proved about the bounds on violation and regret that an algorithm draws, for
-// whoever has to judge whether they hold.
+// Theorem is what was proved about the bounds on violation and regret shown for an algorithm, for
+// readers who judge whether they hold.
 type Theorem struct {
-	Name  string `json:"name"` // its number, and those of the lemmas that it is used with
-	Paper string `json:"paper"`
-	Year  int    `json:"year"`
-	// Bounds says which sum is bounded, and by what.
-	Bounds string `json:"bounds"`
-	// Soft tells that the sum is one in which distance kept pays back excess.
-	Soft bool `json:"soft"`
-	// Regret says which regret is bounded, and by what.
-	Regret string `json:"regret"`
-	// Short says how far the figures that are drawn fall short of what was proved; "" where they
-	// are just that.
-	Short       string       `json:"short"`
+	Name        string       `json:"name"` // its number, and those of the lemmas that it is used with
+	Paper       string       `json:"paper"`
+	Year        int          `json:"year"`
+	Bounds      string       `json:"bounds"` // which sum is bounded, and by what
+	Soft        bool         `json:"soft"`   // distance kept pays back excess in that sum
+	Regret      string       `json:"regret"` // which regret is bounded, and by what
+	Short       string       `json:"short"`  // how the figures shown differ from what was proved; "" if not
 	Assumptions []Assumption `json:"assumptions"`
-	ForRegret   []Assumption `json:"for_regret,omitempty"` // what the bound on regret needs beside them
+	ForRegret   []Assumption `json:"for_regret,omitempty"` // further assumptions of the bound on regret
 }
 
 // Assumption is one thing that a theorem assumes.
 type Assumption struct {
 	Text  string
-	Judge func(Circumstances) Finding // holds it against what is known of a study
+	Judge func(Circumstances) Finding // says whether a study meets it
 }
 
-// MarshalText is what is assumed.
+// MarshalText is the Text.
 func (a Assumption) MarshalText() ([]byte, error) { return []byte(a.Text), nil }
 
 // Standing says whether a study meets an assumption.
@@ -44,7 +39,7 @@ const (
 	Unknown Standing = "cannot be known"
 )
 
-// Finding is how one assumption stands in one study, and why.
+// Finding says whether a study meets an assumption, and why.
 type Finding struct {
 	Standing Standing
 	Because  string
@@ -56,7 +51,7 @@ func unknown(format string, args ...any) Finding {
 	return Finding{Unknown, fmt.Sprintf(format, args...)}
 }
 
-// unless is the finding where the assumption is not broken.
+// unless is f, or not met where the assumption is broken.
 func (f Finding) unless(broken bool, format string, args ...any) Finding {
 	if broken {
 		return notMet(format, args...)
@@ -64,7 +59,7 @@ func (f Finding) unless(broken bool, format string, args ...any) Finding {
 	return f
 }
 
-// trials counts them in words.
+// trials writes a number of trials.
 func trials(n int) string {
 	switch n {
 	case 0:
@@ -75,11 +70,11 @@ func trials(n int) string {
 	return strconv.Itoa(n) + " trials"
 }
 
-// short is a number as a sentence has it.
+// short writes a number with four digits.
 func short(x float64) string { return strconv.FormatFloat(x, 'g', 4, 64) }
 
-// Circumstances are what is known of a study that assumptions are held against. Numbers count
-// trials, unless said otherwise.
+// Circumstances are the facts about a study that assumptions are judged by. Numbers count trials
+// unless said otherwise.
 type Circumstances struct {
 	Context
 	Settings Settings
@@ -108,7 +103,7 @@ type Circumstances struct {
 	Reread func() []string
 }
 
-// stated writes one number of each metric's theory width; untold are the metrics whose width has no
+// stated lists one number of each metric's theory width; untold are the metrics whose width has no
 // B and R.
 func (c Circumstances) stated(of func(Beta) float64) (text string, untold []string) {
 	var parts []string
@@ -123,7 +118,7 @@ func (c Circumstances) stated(of func(Beta) float64) (text string, untold []stri
 	return strings.Join(parts, ", "), untold
 }
 
-// named are some of the metrics, in words.
+// named writes a list of metrics.
 func (c Circumstances) named(metrics []string) string {
 	if len(metrics) > 1 && len(metrics) == len(c.Metrics) {
 		return "any metric"
@@ -277,7 +272,7 @@ func regularises(lambda float64, horizon int) bool {
 	return lambda > 1 && lambda <= (1+2/float64(horizon))*(1+1e-9)
 }
 
-// theoryWidths is that every width follows the formula.
+// theoryWidths is the assumption that every width follows the formula.
 func theoryWidths(formula string) Assumption {
 	return Assumption{
 		"The widths are the theorem’s: β_t = " + formula + ".",

@@ -127,9 +127,9 @@ func valueOf(s Scores) float64 {
 	return s.Fallback[0]
 }
 
-// someRival draws what the places of the input are compared with, of correlations that a posterior
+// someIncumbent draws what the places of the input are compared with, of correlations that a posterior
 // could have.
-func someRival(random *rand.Rand, s *Input) *Incumbent {
+func someIncumbent(random *rand.Rand, s *Input) *Incumbent {
 	r := &Incumbent{Least: -3}
 	for k, e := range append([]Estimate{s.Reward}, s.Costs...) {
 		r.Mean, r.SD = append(r.Mean, random.NormFloat64()), append(r.SD, random.Float64())
@@ -170,7 +170,7 @@ func TestUpperScores(t *testing.T) {
 		a, settings := made(t, of[0], of[1], studyOf(1)), of[1]
 		for range 5000 {
 			s := line(0, []float64{0}, []float64{1}, []float64{2 * random.NormFloat64()}, []float64{random.Float64()})
-			s.Incumbent = someRival(random, s)
+			s.Incumbent = someIncumbent(random, s)
 			if random.IntN(4) == 0 || of[0] == "ckb-rand" {
 				s.Incumbent = nil
 			}

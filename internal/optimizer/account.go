@@ -439,7 +439,7 @@ func (s *account) traceRound(ctx context.Context, t int, slid windows) (RoundTra
 	if s.traits.ActsOnOwnData() {
 		acted, err = s.acting(ctx, t, s.pastMultipliers[t-1], slid)
 	} else {
-		err = acted.widths(ctx)
+		err = acted.setWidths(ctx)
 	}
 	if err != nil {
 		return trace, err

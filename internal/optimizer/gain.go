@@ -99,7 +99,7 @@ func (s *decision) Gain(ctx context.Context, known Known, plausible []float64, s
 
 // gainWhere is Gain where works gives the chance that a trial works, nil for 1 everywhere.
 func (s *shown) gainWhere(ctx context.Context, known Known, works chanceAt, plausible, shares []float64) (gain Gain, ok bool, err error) {
-	if !s.modelStands() {
+	if !s.modelReady() {
 		return Gain{}, false, nil
 	}
 	recommended, err := s.Recommendation(ctx)

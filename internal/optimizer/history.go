@@ -115,7 +115,7 @@ func (s *task) draw(t int) Draw {
 	return d
 }
 
-func (s *task) function(k Kernel) (*kernel.Function, error) {
+func (s *task) kernelFunction(k Kernel) (*kernel.Function, error) {
 	if k.Name == "covariance" {
 		return kernel.NewCovariance(k.Matrix, k.Variance)
 	}

@@ -248,7 +248,7 @@ const mostReadings = 1000
 // probability is below it.
 func (s *shown) Undecided(ctx context.Context) (Undecided, error) {
 	recommended, err := s.Recommendation(ctx)
-	if err != nil || !s.modelStands() {
+	if err != nil || !s.modelReady() {
 		return Undecided{}, err
 	}
 	estimates, err := s.inSample(ctx)

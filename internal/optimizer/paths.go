@@ -239,7 +239,7 @@ func (s *shown) sampledModels(metric int, src *source, rows *posterior.Rows) ([]
 
 // regressed regresses the source's readings with another model.
 func (s *shown) regressed(ctx context.Context, src *source, m metricModel, targets []int) (set pathSet, err error) {
-	function, err := s.function(m.kernel)
+	function, err := s.kernelFunction(m.kernel)
 	if err != nil {
 		return set, err
 	}

@@ -124,7 +124,7 @@ const likelier = 0.5
 // point that the next decision compares other places with. There is none before every metric has a
 // scale and a reading.
 func (s *shown) Recommendation(ctx context.Context) (int, error) {
-	if !s.modelStands() {
+	if !s.modelReady() {
 		return 0, nil
 	}
 	estimates, err := s.inSample(ctx)
@@ -179,8 +179,8 @@ func (s *shown) Foresees(metric int) bool {
 	return s.scaled(s.regime.models[metric]) && len(s.told(metric)) > 0
 }
 
-// modelStands tells whether every metric has a scale and a reading.
-func (s *shown) modelStands() bool {
+// modelReady tells whether every metric has a scale and a reading.
+func (s *shown) modelReady() bool {
 	return !s.cfg.someMetric(func(metric int) bool { return !s.Foresees(metric) })
 }
 
@@ -199,7 +199,7 @@ func (s *shown) expectedReward(mean, sd float64) float64 {
 // shown is the posterior that is shown: from the arrived data in the window, nothing else.
 type shown struct {
 	*view
-	lookedBack checkpoint.Once[[]policy.Estimate] // see inSample
+	roundEstimates checkpoint.Once[[]policy.Estimate] // see inSample
 
 	recommending sync.Once // see recommend
 	recommended  int
@@ -216,10 +216,10 @@ func (s *shown) margin(k int) float64 {
 
 // inSample returns the estimates of every target at the points of all rounds.
 func (s *shown) inSample(ctx context.Context) ([]policy.Estimate, error) {
-	return s.lookedBack.Get(ctx, s.lookBack)
+	return s.roundEstimates.Get(ctx, s.estimateRounds)
 }
 
-func (s *shown) lookBack(ctx context.Context) ([]policy.Estimate, error) {
+func (s *shown) estimateRounds(ctx context.Context) ([]policy.Estimate, error) {
 	at := lists.Of(len(s.history.Rounds), func(t int) Place { return s.placeOf(t + 1) })
 	out, err := s.gather(at, nil, nil, func(i int, points posterior.Points) (posterior.Prediction, error) {
 		points.Rows = s.sources[i].rowsAt(len(at), func(round int) int { return round - 1 })

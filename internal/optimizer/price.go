@@ -62,7 +62,7 @@ type pricedPlace struct {
 // Price computes the curve of limit j. known gives the values of Given constraints.
 func (s *shown) Price(ctx context.Context, j int, known Known) (Price, error) {
 	var p Price
-	if !s.modelStands() {
+	if !s.modelReady() {
 		return p, nil
 	}
 	p.Steps = lists.Map(s.pricedThresholds(j), func(threshold float64) PriceStep { return PriceStep{Threshold: threshold} })
@@ -269,7 +269,7 @@ func (s *shown) polishPrice(ctx context.Context, j int, from pricedPlace, thresh
 		}
 		return search.Score{Value: chance}
 	}
-	problem := s.cfg.Space.highest(ctx, func(at []Place) ([]search.Score, error) {
+	problem := s.cfg.Space.maximumProblem(ctx, func(at []Place) ([]search.Score, error) {
 		list, err := s.priceOf(ctx, j, at, known)
 		return lists.Map(list, score), err
 	})

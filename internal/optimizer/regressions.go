@@ -192,7 +192,7 @@ func (s *evidence) regress(ctx context.Context, regime *regime, g *group, inSequ
 			err = fmt.Errorf("metric %s: %w", s.cfg.Metrics[g.metric].Name, err)
 		}
 	}()
-	if g.function, err = s.function(g.model.kernel); err != nil || inSequence {
+	if g.function, err = s.kernelFunction(g.model.kernel); err != nil || inSequence {
 		return err
 	}
 	g.Data = gp.NewData(g.function, s.inputWidth(g.model.kernel))

@@ -22,7 +22,7 @@ func (s climbing) climb(ctx context.Context, at []Place) (maximum, error) {
 	if err != nil {
 		return maximum{}, err
 	}
-	problem := s.cfg.Space.highest(ctx, func(at []Place) ([]search.Score, error) {
+	problem := s.cfg.Space.maximumProblem(ctx, func(at []Place) ([]search.Score, error) {
 		scores, _, err := s.scoreAll(ctx, at)
 		return scores, err
 	})
@@ -82,8 +82,8 @@ func (s climbing) followRisk(ctx context.Context, problem search.Problem, top *c
 	return err
 }
 
-// highest is the problem of finding the highest score on the space.
-func (s Space) highest(ctx context.Context, score func(at []Place) ([]search.Score, error)) search.Problem {
+// maximumProblem is the problem of finding the highest score on the space.
+func (s Space) maximumProblem(ctx context.Context, score func(at []Place) ([]search.Score, error)) search.Problem {
 	return search.Problem{Axes: s.axes(), Settle: s.Settle, Score: func(points [][]float64) ([]search.Score, error) {
 		if err := checkpoint.Reach(ctx); err != nil {
 			return nil, err

@@ -29,7 +29,7 @@ func (s *decision) Suggest(ctx context.Context, known Known) (Decision, error) {
 	if err != nil {
 		return Decision{}, err
 	}
-	d, err := s.decision(ctx, found.place, known, found.draw)
+	d, err := s.record(ctx, found.place, known, found.draw)
 	if err != nil {
 		return Decision{}, err
 	}
@@ -39,12 +39,12 @@ func (s *decision) Suggest(ctx context.Context, known Known) (Decision, error) {
 
 func (s *decision) maximise(ctx context.Context, known Known) (maximum, error) {
 	if s.arms != nil {
-		return s.best(ctx, s.arms.places, known)
+		return s.bestOf(ctx, s.arms.places, known)
 	}
 	if s.traits.NeedsSet {
-		return s.best(ctx, s.finitePlaces(ctx, s.draw(s.Round())), known)
+		return s.bestOf(ctx, s.finitePlaces(ctx, s.draw(s.Round())), known)
 	}
-	found, err := s.highest(ctx, known)
+	found, err := s.maximiseContinuous(ctx, known)
 	if err != nil || !s.littleToGain(found.value) {
 		return found, err
 	}
@@ -54,17 +54,17 @@ func (s *decision) maximise(ctx context.Context, known Known) (maximum, error) {
 	if !s.tried()(found.place) {
 		return found, nil
 	}
-	settled, err := s.best(ctx, slices.Concat(s.diverse(), []Place{found.place, s.incumbent.place}), known)
+	settled, err := s.bestOf(ctx, slices.Concat(s.diverse(), []Place{found.place, s.incumbent.place}), known)
 	if errors.Is(err, ErrNoneAllowed) || err == nil && !settled.among.dropped {
 		return found, nil
 	}
 	return settled, err
 }
 
-// highest finds the largest acquisition on a continuous space.
-func (s *decision) highest(ctx context.Context, known Known) (maximum, error) {
+// maximiseContinuous finds the largest acquisition on a continuous space.
+func (s *decision) maximiseContinuous(ctx context.Context, known Known) (maximum, error) {
 	if s.shortlist != nil {
-		if found, err := s.best(ctx, s.shortlist.places, known); !errors.Is(err, ErrNoneAllowed) {
+		if found, err := s.bestOf(ctx, s.shortlist.places, known); !errors.Is(err, ErrNoneAllowed) {
 			return found, err
 		}
 	}
@@ -96,8 +96,8 @@ func (s *decision) scoreList(ctx context.Context, at []Place, known Known) (*sco
 	return l, nil
 }
 
-// best returns the place of the largest score on a finite list.
-func (s *decision) best(ctx context.Context, at []Place, known Known) (maximum, error) {
+// bestOf returns the place of the largest score on a finite list.
+func (s *decision) bestOf(ctx context.Context, at []Place, known Known) (maximum, error) {
 	l, err := s.scoreList(ctx, at, known)
 	if err != nil {
 		return maximum{}, err
@@ -223,7 +223,7 @@ func (s *decision) Own(ctx context.Context, at Place, known Known) (Decision, er
 	if err != nil {
 		return Decision{}, err
 	}
-	d, err := s.decision(ctx, at, known, s.draw(s.Round()))
+	d, err := s.record(ctx, at, known, s.draw(s.Round()))
 	d.Reason = policy.Own
 	return d, err
 }
@@ -284,7 +284,7 @@ func (s *decision) firstDesign(ctx context.Context, known Known) (Decision, erro
 	if !ok {
 		return Decision{}, ErrNoneAllowed
 	}
-	d, err := s.decision(ctx, place, known, s.draw(s.Round()))
+	d, err := s.record(ctx, place, known, s.draw(s.Round()))
 	d.Reason = policy.FirstDesign
 	return d, err
 }
@@ -414,8 +414,8 @@ func (s *decision) diversified(ctx context.Context, known Known, found maximum) 
 	return elsewhere, err
 }
 
-// decision returns the record of choosing a place, with the numbers behind it.
-func (s *decision) decision(ctx context.Context, at Place, known Known, draw Draw) (Decision, error) {
+// record returns the record of choosing a place, with the numbers behind it.
+func (s *decision) record(ctx context.Context, at Place, known Known, draw Draw) (Decision, error) {
 	places := []Place{at}
 	input, err := s.inputOf(ctx, at, known.at(places), draw)
 	if err != nil {

@@ -96,7 +96,7 @@ func (s *evidence) actingIn(ctx context.Context, regime *regime, t int, q []floa
 		return nil, err
 	}
 	v.allowances, v.priorMeans = v.allowancesAt(v.round), v.findPriorMeans()
-	return v, v.widths(ctx)
+	return v, v.setWidths(ctx)
 }
 
 // observed returns the view that is shown: the arrived readings in the window, nothing else.
@@ -197,8 +197,8 @@ func (v *view) sourcePenalised(ctx context.Context) error {
 	return err
 }
 
-// widths sets γ_t, λ and β_t.
-func (v *view) widths(ctx context.Context) error {
+// setWidths sets γ_t, λ and β_t.
+func (v *view) setWidths(ctx context.Context) error {
 	w := policy.WidthInput{Round: v.round, Multipliers: v.multipliers,
 		Gain: make([]float64, len(v.targets)), Lambda: make([]float64, len(v.targets))}
 	for k, t := range v.targets {

@@ -125,10 +125,10 @@ func (s *task) worksKernel(k Kernel, stretch, latent float64) (*kernel.Function,
 			mean += row[i] / float64(len(k.Matrix))
 		}
 		k.Variance /= mean
-		return s.function(k)
+		return s.kernelFunction(k)
 	}
 	k.Lengthscales = floats.ScaleTo(make([]float64, len(s.cfg.Space.Dims)), stretch, s.cfg.Space.priorLengthscales())
-	return s.function(k)
+	return s.kernelFunction(k)
 }
 
 // outcomes are the outcomes that the next decision sees.

@@ -72,10 +72,10 @@ func (s *task) effort() effort { return s.effortFor(len(s.history.Rounds)) }
 func (s *task) effortFor(n int) effort {
 	d := len(s.cfg.Space.Dims)
 	if n <= fewRounds {
-		return effort{mostAscents, starts, 3, 400 * d, 40 * d, 24, 1e-6, mostAscents, mostHops}
+		return effort{ascents: mostAscents, coarse: starts, fine: 3, budget: 400 * d, settling: 40 * d, near: 24, least: 1e-6, tops: mostAscents, hops: mostHops}
 	}
-	budget := max(16, 50_000_000/(n*n)) * d
-	return effort{8, 6, 2, min(budget, 400*d), 0, 6, 1e-4, 2, hopsEach * max(mostHops/hopsEach*fewRounds*fewRounds/(n*n), 1)}
+	budget, hops := max(16, 50_000_000/(n*n))*d, hopsEach*max(mostHops/hopsEach*fewRounds*fewRounds/(n*n), 1)
+	return effort{ascents: 8, coarse: 6, fine: 2, budget: min(budget, 400*d), near: 6, least: 1e-4, tops: 2, hops: hops}
 }
 
 // The number of hops: from each top looked around from, and in all.

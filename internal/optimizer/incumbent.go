@@ -61,13 +61,13 @@ func (v *view) findIncumbent(ctx context.Context) error {
 		v.searchCentre = &places[best]
 	}
 	read := len(places)
-	if waiting, under := v.pendingPlaces(); len(waiting) > 0 {
-		expected, err := v.meansAt(ctx, waiting, v.costsOf(under))
+	if pending, pendingRounds := v.pendingPlaces(); len(pending) > 0 {
+		expected, err := v.meansAt(ctx, pending, v.costsOf(pendingRounds))
 		if err != nil {
 			return err
 		}
-		places, rounds, estimates = append(places, waiting...), append(rounds, under...), concatMeans(estimates, expected)
-		for i, p := range waiting { // a place that was read and is pending again counts as read
+		places, rounds, estimates = append(places, pending...), append(rounds, pendingRounds...), concatMeans(estimates, expected)
+		for i, p := range pending { // a place that was read and is pending again counts as read
 			if first := slices.IndexFunc(places[:read], func(r Place) bool { return samePlace(p, r) }); first >= 0 {
 				v.copyEstimate(estimates, read+i, first)
 			}

@@ -310,25 +310,25 @@ func (s *evidence) targetsOf(regime *regime, g *group) []int {
 func (s *evidence) note(ctx context.Context, g *group, metric, t int) (posterior.Noted, error) {
 	arms := g.sequential.arms
 	arm := s.history.Rounds[t-1].Arm
-	seen := posterior.Noted{Round: t, Gain: arms.Gain(), Means: arms.At(arm), Variance: arms.Variances()[arm], Narrowed: math.NaN()}
+	seen := posterior.Noted{Round: t, Gain: arms.Gain(), Means: arms.At(arm), Variance: arms.Variances()[arm], PendingVariance: math.NaN()}
 	if !s.traits.MovesByEstimate || !s.settings.PendingNarrows() {
 		return seen, nil
 	}
-	narrowed, err := s.narrowed(ctx, g, arms, s.pending(t, metric))
+	given, err := s.withPending(ctx, g, arms, s.pending(t, metric))
 	if err != nil {
 		return seen, err
 	}
-	seen.Narrowed = narrowed.Variances()[arm]
+	seen.PendingVariance = given.Variances()[arm]
 	return seen, nil
 }
 
-// narrowed is the posterior with pending points.
-func (s *evidence) narrowed(ctx context.Context, g *group, arms *gp.Arms, waiting []int) (*gp.Arms, error) {
-	if len(waiting) == 0 {
+// withPending is the posterior with pending points.
+func (s *evidence) withPending(ctx context.Context, g *group, arms *gp.Arms, pending []int) (*gp.Arms, error) {
+	if len(pending) == 0 {
 		return arms, nil
 	}
 	arms = arms.Clone()
-	for _, n := range waiting {
+	for _, n := range pending {
 		at := s.placeOf(n)
 		if err := arms.Update(ctx, at.Arm, nil, g.model.noise.atPlace(at, g.model.lambda)); err != nil {
 			return nil, err

@@ -48,7 +48,7 @@ func (s *decision) maximise(ctx context.Context, known Known) (maximum, error) {
 	if err != nil || !s.littleToGain(found.value) {
 		return found, err
 	}
-	if waiting, _ := s.pendingPlaces(); len(waiting) > 0 {
+	if pending, _ := s.pendingPlaces(); len(pending) > 0 {
 		return s.diversified(ctx, known, found)
 	}
 	if !s.tried()(found.place) {

@@ -130,14 +130,14 @@ func (v *view) sourcesArrived(ctx context.Context, withPending bool) error {
 		if v.sourceOf[k] = -1; t.metric < 0 {
 			continue
 		}
-		g, waiting := v.regime.groups[v.regime.groupOf[t.metric]], []int(nil)
+		g, pending := v.regime.groups[v.regime.groupOf[t.metric]], []int(nil)
 		if withPending {
-			waiting = v.pending(v.round, t.metric)
+			pending = v.pending(v.round, t.metric)
 		}
-		i := slices.IndexFunc(v.sources, func(src source) bool { return src.group == g && slices.Equal(src.pending, waiting) })
+		i := slices.IndexFunc(v.sources, func(src source) bool { return src.group == g && slices.Equal(src.pending, pending) })
 		if i < 0 {
 			i = len(v.sources)
-			v.sources = append(v.sources, source{group: g, pending: waiting})
+			v.sources = append(v.sources, source{group: g, pending: pending})
 		}
 		v.sourceOf[k] = i
 		v.sources[i].targets = append(v.sources[i].targets, k)
@@ -306,7 +306,7 @@ func (v *view) amongCandidates(ctx context.Context, src *source) (err error) {
 		c.Noted = &st.noted[i]
 	} else {
 		c.Arms = st.arms
-		c.Narrowed, err = v.narrowed(ctx, src.group, st.arms, src.pending)
+		c.WithPending, err = v.withPending(ctx, src.group, st.arms, src.pending)
 	}
 	c.ByRows = func(ctx context.Context) (*posterior.Rows, error) { return v.byRows(ctx, src) }
 	src.Posterior = c
@@ -384,7 +384,7 @@ func (v *view) appendPending(ctx context.Context, src *source, rows *posterior.R
 	m := src.group.model
 	order := lists.Map(src.pending, func(r int) arrival { return arrival{round: r, lambda: m.noise.atPlace(v.placeOf(r), m.lambda)} })
 	known, before := v.priorPending(src, rows)
-	rows.Narrow(before)
+	rows.StartPending(before)
 	src.rounds = append(src.rounds, src.pending...)
 	err := v.appendRounds(ctx, rows.Data, m.kernel, order[known:], nil)
 	for n, z := range rows.Z {
@@ -396,7 +396,7 @@ func (v *view) appendPending(ctx context.Context, src *source, rows *posterior.R
 // priorPending returns the prior state's rows of the same readings and the first of the same
 // pending points, and how many of these there are; nil if none. Each of many trials asked for in a
 // row adds one to the pending ones.
-func (v *view) priorPending(src *source, rows *posterior.Rows) (waiting int, before *posterior.Rows) {
+func (v *view) priorPending(src *source, rows *posterior.Rows) (count int, before *posterior.Rows) {
 	if v.prior == nil || rows.Of == nil || src.group.continues == nil || src.group.reused != src.arrived {
 		return 0, nil
 	}

@@ -166,9 +166,9 @@ type Rows struct {
 	own     checkpoint.Once[[][]float64] // gp.Data.OwnMeans
 }
 
-// Narrow prepares for pending points after the readings. It starts from a posterior of the same
+// StartPending prepares for pending points after the readings. It starts from a posterior of the same
 // readings and the first of those points, if there is one.
-func (r *Rows) Narrow(before *Rows) {
+func (r *Rows) StartPending(before *Rows) {
 	r.pending = &Solutions{}
 	if before == nil {
 		r.Data = r.Data.Clone()
@@ -384,20 +384,20 @@ func (r *Rows) Same(o *Rows) bool {
 // Candidates is the posterior over all candidates or, for a past decision, what was noted of the
 // candidate that it chose.
 type Candidates struct {
-	Arms       *gp.Arms // given the readings; nil for a past decision
-	Narrowed   *gp.Arms // given the readings and pending points
-	Noted      *Noted   // of a past decision, else nil
-	HasPending bool
+	Arms        *gp.Arms // given the readings; nil for a past decision
+	WithPending *gp.Arms // given the readings and pending points
+	Noted       *Noted   // of a past decision, else nil
+	HasPending  bool
 	// ByRows regresses the readings by the rows of a factor, for places that are no candidates.
 	ByRows func(context.Context) (*Rows, error)
 }
 
 // Noted is what a decision predicted at its own place.
 type Noted struct {
-	Round              int
-	Gain               float64
-	Means              []float64
-	Variance, Narrowed float64 // Narrowed is given pending points; NaN where it is not needed
+	Round                     int
+	Gain                      float64
+	Means                     []float64
+	Variance, PendingVariance float64 // PendingVariance is given pending points, too; NaN where it is not needed
 }
 
 // Gain is γ of the readings.
@@ -423,9 +423,9 @@ func (c *Candidates) Predict(ctx context.Context, at Points, reference *Referenc
 	if p.Means, err = c.Means(ctx, at); err != nil {
 		return p, err
 	}
-	p.Variances = lists.At(c.Narrowed.Variances(), at.Arms)
+	p.Variances = lists.At(c.WithPending.Variances(), at.Arms)
 	if reference != nil {
-		p.ReferenceCovariances = lists.At(c.Narrowed.Covariances(reference.arm), at.Arms)
+		p.ReferenceCovariances = lists.At(c.WithPending.Covariances(reference.arm), at.Arms)
 	}
 	return p, nil
 }
@@ -445,12 +445,12 @@ func (c *Candidates) Means(ctx context.Context, at Points) ([][]float64, error) 
 // Played is what was noted of the round.
 func (c *Candidates) Played(round int) (p Prediction, known bool) {
 	n := c.Noted
-	if n == nil || n.Round != round || c.HasPending && math.IsNaN(n.Narrowed) {
+	if n == nil || n.Round != round || c.HasPending && math.IsNaN(n.PendingVariance) {
 		return p, false
 	}
 	p.Variances = []float64{n.Variance}
 	if c.HasPending {
-		p.Variances[0] = n.Narrowed
+		p.Variances[0] = n.PendingVariance
 	}
 	p.Means = lists.Map(n.Means, func(mean float64) []float64 { return []float64{mean} })
 	return p, true
@@ -466,7 +466,7 @@ func (c *Candidates) Covariances(ctx context.Context, at Points, among []int) (f
 		return rows.Covariances(ctx, at, among)
 	}
 	arms := lists.At(at.Arms, among)
-	return func(x int) []float64 { return lists.At(c.Narrowed.Covariances(at.Arms[x]), arms) }, nil
+	return func(x int) []float64 { return lists.At(c.WithPending.Covariances(at.Arms[x]), arms) }, nil
 }
 
 // Refer makes a Reference of the first point.

@@ -40,14 +40,14 @@ func bench(t *testing.T) (both map[string]Posterior, all Points) {
 	for _, some := range y {
 		rows.Z = append(rows.Z, append(data.Whiten(nil, some), 0, 0))
 	}
-	rows.Narrow(nil)
+	rows.StartPending(nil)
 	narrowed := arms.Clone()
 	for _, arm := range []int{1, 4} {
 		must(rows.Data.Append(all.Inputs.Row(arm), 0.1))
 		must(narrowed.Update(t.Context(), arm, nil, 0.1))
 	}
 	byRows := func(context.Context) (*Rows, error) { return rows, nil }
-	return map[string]Posterior{"rows": rows, "candidates": &Candidates{Arms: arms, Narrowed: narrowed, HasPending: true, ByRows: byRows}}, all
+	return map[string]Posterior{"rows": rows, "candidates": &Candidates{Arms: arms, WithPending: narrowed, HasPending: true, ByRows: byRows}}, all
 }
 
 // TestBothSayTheSame asks both forms of one posterior everything, among the candidates and

@@ -122,8 +122,8 @@ func (s *decision) set(ctx context.Context, at []Place, known func(j, i int) flo
 			return s.cfg.Space.reach(points, from, s.draw(s.round).Seed)
 		}
 	}
-	teaches := s.mayChoose()
-	set.Known = lists.Map(at, func(p Place) bool { return s.cfg.Space.offers(p) && (!teaches(p) || s.isAvoided(p)) })
+	fresh := s.mayChoose()
+	set.Known = lists.Map(at, func(p Place) bool { return s.cfg.Space.offers(p) && (!fresh(p) || s.isAvoided(p)) })
 	set.Points = lists.Map(at, Place.point)
 	for _, seed := range s.cfg.SafeSeeds {
 		if i := slices.IndexFunc(at, func(p Place) bool { return samePlace(p, seed) }); i >= 0 {
@@ -255,11 +255,11 @@ func byScore(a, b climber) int { return search.Higher(a.score, b.score) }
 // second: what it does not allow is known or too likely to break a limit.
 func (s *decision) choosable(scores policy.Scores, at []Place) (values []float64, allowed []bool, fellBack bool) {
 	ranked := lists.Of(len(at), func(i int) int { return s.rank(scores, at[i], i) })
-	teaching, left := s.mayChoose(), s.cfg.Space.offers
+	fresh, available := s.mayChoose(), s.cfg.Space.offers
 	order := []struct {
 		usable   func(Place) bool
 		fallback bool
-	}{{teaching, false}, {teaching, true}, {left, false}, {left, true}}
+	}{{fresh, false}, {fresh, true}, {available, false}, {available, true}}
 	if s.traits.LogExpectation {
 		order[1], order[2] = order[2], order[1]
 	}

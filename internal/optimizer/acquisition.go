@@ -308,7 +308,8 @@ func (s *decision) dropWorseTried(scores policy.Scores, at []Place, allowed []bo
 // below which an expected improvement counts as little.
 const littleShare = 1e-3
 
-// littleToGain tells whether the largest score, the logarithm of an expected improvement, is little.
+// littleToGain tells whether the largest score, the logarithm of an expected improvement, is
+// little.
 func (s *decision) littleToGain(most float64) bool {
 	return s.incumbent != nil && most < math.Log(littleShare*(s.incumbent.mean[0]-s.incumbent.least))
 }

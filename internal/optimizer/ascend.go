@@ -65,8 +65,8 @@ type effort struct {
 // fewRounds is the number of rounds up to which the effort is not reduced.
 const fewRounds = 300
 
-// effort falls with the number of rounds, since an evaluation costs O(n²): beyond fewRounds there are
-// about 25 million multiplications for each parameter of a start, but at least 16 evaluations.
+// effort falls with the number of rounds, since an evaluation costs O(n²): beyond fewRounds there
+// are about 25 million multiplications for each parameter of a start, but at least 16 evaluations.
 func (s *task) effort() effort { return s.effortFor(len(s.history.Rounds)) }
 
 func (s *task) effortFor(n int) effort {
@@ -229,8 +229,8 @@ func (f evaluation) part(from, to int) evaluation {
 }
 
 const (
-	// largeFrom is the number of rows from which a factor, of a megabyte and more, does not stay in a
-	// core's cache from one step to the next.
+	// largeFrom is the number of rows from which a factor, of a megabyte and more, does not stay in
+	// a core's cache from one step to the next.
 	largeFrom = 512
 	// littleWork is how many multiplications take as long as waking another core.
 	littleWork = 3_000_000

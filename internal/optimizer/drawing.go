@@ -20,22 +20,22 @@ import (
 	"headroom/internal/optimizer/search"
 )
 
-// Functions are drawn jointly over places, one place after another. A value that was drawn is like a
-// reading without noise: with L Lᵀ the covariance of the readings and of the places drawn before x,
-// L_x the row of x and n standard normal, a draw of f ~ GP(μ, w²k_t) is at x
+// Functions are drawn jointly over places, one place after another. A value that was drawn is like
+// a reading without noise: with L Lᵀ the covariance of the readings and of the places drawn before
+// x, L_x the row of x and n standard normal, a draw of f ~ GP(μ, w²k_t) is at x
 //
 //	f(x) = Σ_s L_xs z_s + L_xx w n,   and z_x = w n,
 //
-// whatever the order. So only places that may still be chosen need to be drawn. Given the values drawn
-// so far, f(x) is normal with mean m(x) = v(x)ᵀz and a standard deviation of at most w σ′(x), where σ′
-// is the deviation given a few of the readings and the places drawn. A place is ruled out when its
-// score would be too low even if each of its functions, or, where the score is a sum of functions with
-// weights c and perhaps cut, their sum, were ruledOut deviations in its favour:
+// whatever the order. So only places that may still be chosen need to be drawn. Given the values
+// drawn so far, f(x) is normal with mean m(x) = v(x)ᵀz and a standard deviation of at most w σ′(x),
+// where σ′ is the deviation given a few of the readings and the places drawn. A place is ruled out
+// when its score would be too low even if each of its functions, or, where the score is a sum of
+// functions with weights c and perhaps cut, their sum, were ruledOut deviations in its favour:
 //
 //	score(f) − score(m) ≤ Σ_k |c_k| [f_k − m_k]⁺,   of which the deviation is √Σ_k (c_k w_k σ′_k)².
 //
-// A larger deviation has a probability of some 10⁻⁹: over thousands of places, fewer than one decision
-// in a hundred thousand would differ.
+// A larger deviation has a probability of some 10⁻⁹: over thousands of places, fewer than one
+// decision in a hundred thousand would differ.
 const (
 	ruledOut     = 6
 	firstDrawn   = 48  // places drawn before any is ruled out; then twice as many each time

@@ -52,10 +52,10 @@ type BestRange struct {
 // with the upper end of its one-sided 95 % confidence interval (Clopper and Pearson, 1934).
 type ChanceLeft struct {
 	MoreThan float64 `json:"more_than"`
-	// Of is what MoreThan is a share of. It is |μ| at the recommended place if μ and all readings of
-	// the objective have one sign, and the first share of |μ| is less than their range or the readings
-	// are equal. Otherwise 0 is no natural origin of the scale, and Of is the range of μ and the
-	// readings. Readings in doubt are left out.
+	// Of is what MoreThan is a share of. It is |μ| at the recommended place if μ and all readings
+	// of the objective have one sign, and the first share of |μ| is less than their range or the
+	// readings are equal. Otherwise 0 is no natural origin of the scale, and Of is the range of μ
+	// and the readings. Readings in doubt are left out.
 	Of     float64 `json:"of"`
 	Chance float64 `json:"chance"`
 	AtMost float64 `json:"at_most"`
@@ -199,21 +199,23 @@ const (
 	promisingPlaces = 128
 )
 
-// optimism is the number of standard deviations in a place's favour when promising places are chosen.
+// optimism is the number of standard deviations in a place's favour when promising places are
+// chosen.
 const optimism = 2
 
-// preselection chooses the places at which functions are drawn, by scores at which every target lies
-// a number of standard deviations from its mean (see scoresAt).
+// preselection chooses the places at which functions are drawn, by scores at which every target
+// lies a number of standard deviations from its mean (see scoresAt).
 type preselection struct {
 	*shown
-	known  Known
-	works  chanceAt
-	width  float64      // the central interval of ±width standard deviations contains all draws but one
-	lowest search.Score // the best score of a place where everything is width deviations worse
+	known      Known
+	works      chanceAt
+	width      float64      // the central interval of ±width standard deviations contains all draws but one
+	lowerBound search.Score // of a draw's maximum: the best score where everything is width deviations worse
 }
 
-// ratedPlace is a place with its score where everything is optimism deviations better than expected,
-// and the upper bound where everything is width deviations better. Before pruneFrom rounds upper is +∞.
+// ratedPlace is a place with its score where everything is optimism deviations better than
+// expected, and the upper bound where everything is width deviations better. Before pruneFrom
+// rounds upper is +∞.
 type ratedPlace struct {
 	Place
 	optimistic, upper search.Score
@@ -221,8 +223,8 @@ type ratedPlace struct {
 
 // likelyMaximisers are the places where functions are drawn first; the recommended one comes first.
 // The others are the most promising of those that may be chosen and of those played, and some
-// spread over the space, without those whose upper bound is below preselection.lowest. Lists that
-// are short enough are taken whole.
+// spread over the space, without those whose upper bound is below preselection.lowerBound. Lists
+// that are short enough are taken whole.
 func (s *shown) likelyMaximisers(ctx context.Context, known Known, works chanceAt, recommended int) ([]Place, error) {
 	var at, others []Place
 	if recommended > 0 {
@@ -248,7 +250,7 @@ func (s *shown) likelyMaximisers(ctx context.Context, known Known, works chanceA
 		return nil, err
 	}
 	for _, from := range slices.Concat(spread, fromPlayed, fromOthers) {
-		if !c.lowest.Above(from.upper) {
+		if !c.lowerBound.Above(from.upper) {
 			at = append(at, from.Place)
 		}
 	}
@@ -257,7 +259,7 @@ func (s *shown) likelyMaximisers(ctx context.Context, known Known, works chanceA
 
 // newPreselection is a preselection that has not rated any place.
 func (s *shown) newPreselection(known Known, works chanceAt) *preselection {
-	c := &preselection{shown: s, known: known, works: works, lowest: search.Score{Value: math.Inf(-1)}}
+	c := &preselection{shown: s, known: known, works: works, lowerBound: search.Score{Value: math.Inf(-1)}}
 	for _, m := range s.regime.models {
 		c.width = max(c.width, halfWidth(1-1./draws, m.freedom))
 	}
@@ -269,8 +271,8 @@ func (s *shown) newPreselection(known Known, works chanceAt) *preselection {
 // rated in the order of a bound of their scores, and only as long as one of the rest can be among
 // the best.
 func (c *preselection) mostPromising(ctx context.Context, at []Place, rounds []int, most int) ([]ratedPlace, error) {
-	many, anything := len(c.history.Rounds) >= pruneFrom, search.Score{Allowed: true, Value: math.Inf(1)}
-	all := lists.Map(at, func(place Place) ratedPlace { return ratedPlace{Place: place, upper: anything} })
+	many, unbounded := len(c.history.Rounds) >= pruneFrom, search.Score{Allowed: true, Value: math.Inf(1)}
+	all := lists.Map(at, func(place Place) ratedPlace { return ratedPlace{Place: place, upper: unbounded} })
 	if len(at) <= most && !many {
 		return all, nil
 	}
@@ -278,7 +280,7 @@ func (c *preselection) mostPromising(ctx context.Context, at []Place, rounds []i
 	if err != nil {
 		return nil, err
 	}
-	byPromise := func(a, b int) int { return cmp.Or(search.Higher(all[a].optimistic, all[b].optimistic), a-b) }
+	byOptimistic := func(a, b int) int { return cmp.Or(search.Higher(all[a].optimistic, all[b].optimistic), a-b) }
 	left, step, best := lists.Below(len(at)), len(at), []int(nil)
 	if rounds == nil && c.arms == nil && many {
 		estimates, err := c.boundEstimates(ctx, at, c.known)
@@ -286,11 +288,11 @@ func (c *preselection) mostPromising(ctx context.Context, at []Place, rounds []i
 			return nil, err
 		}
 		c.rate(all, left, estimates, chances)
-		slices.SortFunc(left, byPromise)
+		slices.SortFunc(left, byOptimistic)
 		step = most
 	}
 	for {
-		left = slices.DeleteFunc(left, func(i int) bool { return c.lowest.Above(all[i].upper) })
+		left = slices.DeleteFunc(left, func(i int) bool { return c.lowerBound.Above(all[i].upper) })
 		if len(left) == 0 || len(best) == most && all[best[most-1]].optimistic.Above(all[left[0]].optimistic) {
 			slices.Sort(best)
 			return lists.At(all, best), nil
@@ -303,12 +305,13 @@ func (c *preselection) mostPromising(ctx context.Context, at []Place, rounds []i
 		}
 		c.rate(all, some, estimates, lists.At(chances, some))
 		best = append(best, some...)
-		slices.SortFunc(best, byPromise)
+		slices.SortFunc(best, byOptimistic)
 		best = best[:min(most, len(best))]
 	}
 }
 
-// rate sets the scores of some of the places and, after many rounds, their upper bounds and lowest.
+// rate sets the scores of some of the places and, after many rounds, their upper bounds, and
+// lowerBound.
 func (c *preselection) rate(all []ratedPlace, some []int, estimates []policy.Estimate, chances []float64) {
 	for n, score := range c.scoresAt(estimates, chances, optimism) {
 		all[some[n]].optimistic = score
@@ -320,8 +323,8 @@ func (c *preselection) rate(all []ratedPlace, some []int, estimates []policy.Est
 		all[some[n]].upper = score
 	}
 	for _, score := range c.scoresAt(estimates, chances, -c.width) {
-		if score.Allowed && score.Above(c.lowest) {
-			c.lowest = score
+		if score.Allowed && score.Above(c.lowerBound) {
+			c.lowerBound = score
 		}
 	}
 }

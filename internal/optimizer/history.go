@@ -444,11 +444,11 @@ func (s *task) completed(n int) (last int, ok bool) {
 	return last, true
 }
 
-// The setting most_risk r, of one limit or of all together, bounds the share of the trials that break
-// it, among those the model chooses. Trials of the first design and those that people chose or
-// imported do not count: no chances were compared for them. With T trials planned, and k of the n
-// model's trials told before decision t beyond the limit, decision t may choose a place whose chance
-// to break it is at most
+// The setting most_risk r, of one limit or of all together, bounds the share of the trials that
+// break it, among those the model chooses. Trials of the first design and those that people chose
+// or imported do not count: no chances were compared for them. With T trials planned, and k of the
+// n model's trials told before decision t beyond the limit, decision t may choose a place whose
+// chance to break it is at most
 //
 //	min(r, max(r/10, r + (r·n − k)/(T − t + 1))).
 //

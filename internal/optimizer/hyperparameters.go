@@ -14,8 +14,9 @@ import (
 )
 
 // A metric's hyperparameters are fitted again at every new reading up to fewReadings, which takes
-// milliseconds and changes much; then whenever the readings have grown by the factor soonGrowth; and
-// beyond manyReadings, where little changes and each fit adds a regression to keep, by lateGrowth.
+// milliseconds and changes much; then whenever the readings have grown by the factor soonGrowth;
+// and beyond manyReadings, where little changes and each fit adds a regression to keep, by
+// lateGrowth.
 const (
 	fewReadings  = 20
 	soonGrowth   = 1.1
@@ -148,8 +149,8 @@ const lastBit = 0x1p-52
 func (s *task) centreAndScale(metric int, rounds []int) (centre, scale float64) {
 	values := s.history.values(metric, rounds)
 	centre, scale = meanSD(values)
-	// If readings differ little for their size, the rounding of the mean, some 1e-16 of it, would count as
-	// deviation; the differences from one of them are exact.
+	// If readings differ little for their size, the rounding of the mean, some 1e-16 of it, would
+	// count as deviation; the differences from one of them are exact.
 	if scale <= 1e-10*math.Abs(centre) {
 		first := values[0]
 		centre, scale = meanSD(lists.Map(values, func(v float64) float64 { return v - first }))

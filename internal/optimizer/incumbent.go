@@ -311,9 +311,9 @@ func (s *shown) chanceAfter(estimates []policy.Estimate, round, n int, sure bool
 	return s.cfg.chanceAll(s.cfg.learned(), by(chanceBelow), by(chanceAbove))
 }
 
-// While more than manyPending trials are pending, the search of a continuous space scores a shortlist
-// and polishes nothing. One of so many trials needs no fifth digit, and the posterior at the listed
-// places is carried from one decision to the next, at O(n) a place instead of O(n²).
+// While more than manyPending trials are pending, the search of a continuous space scores a
+// shortlist and polishes nothing. One of so many trials needs no fifth digit, and the posterior at
+// the listed places is carried from one decision to the next, at O(n) a place instead of O(n²).
 const (
 	manyPending       = 8
 	shortlistSpread   = 500 // space-filling points
@@ -369,8 +369,8 @@ func (l *shortlist) same(o *shortlist) bool {
 	return l.incumbent == nil || slices.Equal(l.incumbent.U, o.incumbent.U)
 }
 
-// Points around the incumbent lie at nearScales distances, the first of farthest and each the last one
-// times scaleFactor: points spread over the space miss a narrow peak near the best known point.
+// Points around the incumbent lie at nearScales distances, the first of farthest and each the last
+// one times scaleFactor: points spread over the space miss a narrow peak near the best known point.
 const (
 	farthest    = 0.2
 	nearScales  = 5

@@ -39,8 +39,8 @@ type Config struct {
 	Seed      uint64
 
 	Paper bool // defaults of settings are the published ones
-	// Standardize: (metric − centre)/scale is modelled. Otherwise readings are modelled as they are,
-	// with prior mean 0 of the objective and of each g.
+	// Standardize: (metric − centre)/scale is modelled. Otherwise readings are modelled as they
+	// are, with prior mean 0 of the objective and of each g.
 	Standardize bool
 	Fit         bool // hyperparameters are fitted (maximum a posteriori); each Metric says which
 }
@@ -56,8 +56,8 @@ type Space struct {
 	// Fill, when not nil, maps the unit cube, in place, onto the points at which every remainder is
 	// within its bounds, and keeps evenly spread points evenly spread. It must be pure.
 	Fill func(u []float64)
-	// Inside are some allowed points. The search starts from them where hardly any point of the unit
-	// cube is allowed.
+	// Inside are some allowed points. The search starts from them where hardly any point of the
+	// unit cube is allowed.
 	Inside [][]float64
 	// Arms, when not nil, is the finite set of candidates, in order, and nothing else may be
 	// suggested.
@@ -159,8 +159,8 @@ type Round struct {
 	Suggested bool      // false for a person's own choice and for imported rows
 	Excluded  bool      // leaves the data, the kernel matrix and the multipliers
 	Gone      bool      // its settings are no longer available: it is neither recommended nor the incumbent
-	// Closed lists the spells of decisions during which the trial counted as failed or abandoned, and
-	// so was not pending.
+	// Closed lists the spells of decisions during which the trial counted as failed or abandoned,
+	// and so was not pending.
 	Closed []Spell
 	// Readings, one per Config.Metrics.
 	Readings []Reading
@@ -205,9 +205,9 @@ type Reading struct {
 	Value    float64 // metric units
 	SD       float64 // told standard deviation in metric units, 0 if none
 	Revealed int     // the round during which it was told, ≥ the round it belongs to
-	// InDoubt: the reading looks like a slip, and nobody has confirmed it. Expected, in metric units,
-	// is the prediction that it contradicts. Hyperparameters are fitted without it, and it is modelled
-	// with noise as large as its distance from Expected (see doubtNoise).
+	// InDoubt: the reading looks like a slip, and nobody has confirmed it. Expected, in metric
+	// units, is the prediction that it contradicts. Hyperparameters are fitted without it, and it
+	// is modelled with noise as large as its distance from Expected (see doubtNoise).
 	InDoubt  bool
 	Expected float64
 }
@@ -237,17 +237,17 @@ type FittedMetric struct {
 	Warp warp.Warp `json:"warp,omitzero"`
 	// Told multiplies the noise variances told with readings, where most had one; 0 stands for 1.
 	Told float64 `json:"told,omitempty"`
-	// Inflation multiplies the fitted variance and the fitted λ, but not noise that was told, so that
-	// the study's own one-step-ahead predictions would have been as wide as their errors; 0 stands for
-	// 1. Where noise was told, an algorithm that maximises an expectation decides without it
-	// (policy.Traits.LogExpectation), and only the posterior shown has it.
+	// Inflation multiplies the fitted variance and the fitted λ, but not noise that was told, so
+	// that the study's own one-step-ahead predictions would have been as wide as their errors; 0
+	// stands for 1. Where noise was told, an algorithm that maximises an expectation decides
+	// without it (policy.Traits.LogExpectation), and only the posterior shown has it.
 	Inflation float64 `json:"inflation,omitempty"`
 	// Freedom is the degrees of freedom of the Student-t distribution that bands are taken from; 0
 	// for a normal one.
 	Freedom float64 `json:"freedom,omitempty"`
-	// Settings holds, where replicates show that noise differs between settings, λ of each replicated
-	// setting, named by the first of its rounds; it replaces Lambda there. Wrong holds the readings
-	// that their replicates contradict, each with a λ so large that it hardly counts.
+	// Settings holds, where replicates show that noise differs between settings, λ of each
+	// replicated setting, named by the first of its rounds; it replaces Lambda there. Wrong holds
+	// the readings that their replicates contradict, each with a λ so large that it hardly counts.
 	Settings []NoiseAt `json:"noise_by_setting,omitempty"`
 	Wrong    []NoiseAt `json:"wrong_readings,omitempty"`
 	Count    int       `json:"count"` // number of readings it was made from
@@ -296,8 +296,8 @@ type Model struct {
 type Belief struct {
 	Mean, SD  []float64
 	ReadingSD []float64 // of a reading at the place: the function's SD together with the noise
-	// Lower and Upper bound the algorithm's own band, β standard deviations on each side of the mean
-	// in modelled units, or the central 95 % where the algorithm has none.
+	// Lower and Upper bound the algorithm's own band, β standard deviations on each side of the
+	// mean in modelled units, or the central 95 % where the algorithm has none.
 	Lower, Upper     []float64
 	Lower95, Upper95 []float64 // the central 95 %
 }
@@ -309,8 +309,8 @@ type RoundTrace struct {
 	InformationGain []float64 // per metric, of the data decision t saw
 	Horizon         int       // T of the algorithm's constants, 0 where it is the number of rounds planned
 	// Ahead holds, per metric, the one-step-ahead prediction of round t's reading in metric units,
-	// from what decision t saw; its standard deviation includes the noise. It is nil where decision t
-	// saw no reading, or the metric had no scale.
+	// from what decision t saw; its standard deviation includes the noise. It is nil where decision
+	// t saw no reading, or the metric had no scale.
 	Ahead []*Predicted
 
 	breakChances []float64 // per cost, the chance that x_t breaks it, as decision t states it; 0 for a given one
@@ -433,13 +433,13 @@ type Decision struct {
 	Draw        Draw
 	// FeasibilityProbability of the chosen point: P(g_j ≤ 0 for all j), latent, true thresholds.
 	FeasibilityProbability float64
-	// ExpectedImprovement is E[μ′(x) − μ′(x*)]⁺ in units of the objective, converted at x*, μ′ being
-	// the means after a reading at x and x* the incumbent, the point of round Incumbent. It ignores
-	// the limits. Both are 0 for algorithms without an incumbent, and while there is none.
+	// ExpectedImprovement is E[μ′(x) − μ′(x*)]⁺ in units of the objective, converted at x*, μ′
+	// being the means after a reading at x and x* the incumbent, the point of round Incumbent. It
+	// ignores the limits. Both are 0 for algorithms without an incumbent, and while there is none.
 	ExpectedImprovement float64
 	Incumbent           int
-	// Works is the chance that the trial works; 0 where no trial has failed because of its settings,
-	// and for published algorithms, which do not consider it.
+	// Works is the chance that the trial works; 0 where no trial has failed because of its
+	// settings, and for published algorithms, which do not consider it.
 	Works  float64
 	Reason string // the rule that decided, one of package policy's
 }

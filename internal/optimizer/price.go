@@ -25,7 +25,8 @@ const pricedAtOnce = 64
 type Price struct {
 	Steps []PriceStep // by rising threshold; none while some metric has no reading, or all of the limit's are equal
 	// Slope is (best(τ+h) − best(τ−h))/2h for a step h, in units of the objective per unit of the
-	// limit's metric; over one step where only one side has a best. HasSlope is false if neither has.
+	// limit's metric; over one step where only one side has a best. HasSlope is false if neither
+	// has.
 	Slope    float64
 	HasSlope bool
 }
@@ -40,10 +41,11 @@ type PriceStep struct {
 
 const (
 	priceSteps = 5 // on each side of the threshold
-	// priceStep is the largest step, as a share of the standard deviation of the undoubted readings:
-	// larger ones could miss a peak.
+	// priceStep is the largest step, as a share of the standard deviation of the undoubted
+	// readings: larger ones could miss a peak.
 	priceStep = 0.25
-	// priceEffort is the share of a decision's search that polishing one step of the curve may take.
+	// priceEffort is the share of a decision's search that polishing one step of the curve may
+	// take.
 	priceEffort = 0.3
 )
 

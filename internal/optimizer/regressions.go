@@ -248,8 +248,8 @@ func (s *evidence) groupOwn(regime *regime) {
 	}
 }
 
-// The posterior over all candidates takes the place of a factor's rows from readingsPerArm readings per
-// candidate on, but not with fewer than leastReadings; see docs/benchmarks.md.
+// The posterior over all candidates takes the place of a factor's rows from readingsPerArm readings
+// per candidate on, but not with fewer than leastReadings; see docs/benchmarks.md.
 const (
 	readingsPerArm = 2
 	leastReadings  = 512

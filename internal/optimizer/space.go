@@ -308,11 +308,12 @@ func distance(x, y []float64) float64 {
 	return math.Sqrt(sum)
 }
 
-// Prior medians of lengthscales. That of a number grows with the root of the number of parameters, as
-// distances do: otherwise all points would be uncorrelated in high dimensions (Hvarfner, Hellsten,
-// Nardi: Vanilla Bayesian Optimization Performs Great in High Dimensions, 2024). A category's
-// choices are √2 apart in one-hot inputs. With a lengthscale of 0.3 they would be uncorrelated (0.001
-// for matern52); with √2 their correlation is 0.52 until the readings say otherwise.
+// Prior medians of lengthscales. That of a number grows with the root of the number of parameters,
+// as distances do: otherwise all points would be uncorrelated in high dimensions (Hvarfner,
+// Hellsten, Nardi: Vanilla Bayesian Optimization Performs Great in High Dimensions, 2024). A
+// category's choices are √2 apart in one-hot inputs. With a lengthscale of 0.3 they would be
+// uncorrelated (0.001 for matern52); with √2 their correlation is 0.52 until the readings say
+// otherwise.
 const (
 	rangeShare     = 0.2 // of a parameter's range, times √(number of parameters)
 	categoryMedian = math.Sqrt2

@@ -366,10 +366,10 @@ func (s *decision) nearestFreshArm(u []float64, keeps func(Place) bool) (Place, 
 }
 
 // When the optimum has been found, all trials of a batch would lie there to the sixth digit: a
-// pending trial leaves hardly any uncertainty near it, and the rest of the space promises even less.
-// Where so little can be gained, the next trial keeps a distance of leastDistance, in some unit
-// coordinate, from every pending one, and keeps the limits with probability safeEnough: exploring
-// elsewhere should not cost trials beyond a limit.
+// pending trial leaves hardly any uncertainty near it, and the rest of the space promises even
+// less. Where so little can be gained, the next trial keeps a distance of leastDistance, in some
+// unit coordinate, from every pending one, and keeps the limits with probability safeEnough:
+// exploring elsewhere should not cost trials beyond a limit.
 const (
 	leastDistance = 0.02
 	// diverse has fewestDiverse space-filling points at least, and more within diverseWork

@@ -13,8 +13,8 @@ import (
 	"headroom/internal/optimizer/warp"
 )
 
-// view is what the algorithm acts on at decision t: the regression of each target, the transform that
-// it is modelled by, β and γ.
+// view is what the algorithm acts on at decision t: the regression of each target, the transform
+// that it is modelled by, β and γ.
 type view struct {
 	*evidence
 	round         int

@@ -41,11 +41,11 @@ type Works struct {
 
 // The prior of the probit model. The kernel is the mixed one with the prior median lengthscales of
 // fits, or the candidates' own covariance. A factor of the lengthscales and the latent standard
-// deviation are free; they maximise the evidence with log-normal priors over a grid. The objective's
-// lengthscales are not used: they say nothing of where trials fail. Whether a trial works mostly
-// changes once along a parameter, and sharply, so the median lengthscale is a range or two and the
-// latent function far beyond ±1 over most of it. The prior mean gives the chance to work that the
-// outcomes have together with usualOutcomes more, of which usualFailures failed.
+// deviation are free; they maximise the evidence with log-normal priors over a grid. The
+// objective's lengthscales are not used: they say nothing of where trials fail. Whether a trial
+// works mostly changes once along a parameter, and sharply, so the median lengthscale is a range or
+// two and the latent function far beyond ±1 over most of it. The prior mean gives the chance to
+// work that the outcomes have together with usualOutcomes more, of which usualFailures failed.
 const (
 	medianStretch, spreadStretch = 5, 0.5
 	medianLatent, spreadLatent   = 16, 0.7
@@ -54,13 +54,13 @@ const (
 	// mostOutcomes is how many trials take part, since the cost grows with their cube.
 	mostOutcomes = 150
 
-	// worksWeight is the power of the chance to work that multiplies an expected improvement: a failed
-	// trial gains nothing, teaches nothing of the objective, and, at places chosen for looking good,
-	// is more frequent than the model says.
+	// worksWeight is the power of the chance to work that multiplies an expected improvement: a
+	// failed trial gains nothing, teaches nothing of the objective, and, at places chosen for
+	// looking good, is more frequent than the model says.
 	worksWeight = 4
 
-	// A place is unlikely if the chance to work is below unlikely and below unlikelyShare of the base
-	// rate, so that not all places are where trials mostly fail.
+	// A place is unlikely if the chance to work is below unlikely and below unlikelyShare of the
+	// base rate, so that not all places are where trials mostly fail.
 	unlikely, unlikelyShare = 0.5, 0.75
 )
 

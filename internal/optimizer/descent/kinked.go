@@ -255,7 +255,8 @@ const (
 	ridge      = 1e-13 // added to the diagonal in face, relative to it, so that any number of terms may be free
 )
 
-// dual is an iterate of the program's dual, max over λ_k ∈ [0, p_k] of hᵀλ − ½ (g + Aᵀλ)ᵀB⁻¹(g + Aᵀλ).
+// dual is an iterate of the program's dual, max over λ_k ∈ [0, p_k] of hᵀλ − ½ (g + Aᵀλ)ᵀB⁻¹(g +
+// Aᵀλ).
 type dual struct {
 	program
 	across [][]float64 // B⁻¹a_k

@@ -11,9 +11,9 @@ import (
 //	Σ a_i b_i = (s₀ + s₁) + (s₂ + s₃),   s_l = Σ_{i ≡ l mod 4} a_i b_i,
 //
 // where each s_l starts at 0 and adds its products by ascending i with one rounding each (fused
-// multiply-add). One vector register holds four lanes. The order does not depend on the machine, on how
-// many sums are computed together, or on where a sum is interrupted and continued, so the bits are
-// always the same.
+// multiply-add). One vector register holds four lanes. The order does not depend on the machine, on
+// how many sums are computed together, or on where a sum is interrupted and continued, so the bits
+// are always the same.
 
 // lanes is the number of partial sums s_l.
 const lanes = 4

@@ -39,10 +39,10 @@ const (
 	// 0.95 within 95 %, so a few dozen readings overrule it.
 	medianNoise = 0.05
 	spreadNoise = 1.5
-	// spreadTold takes the place of s_λ for the factor of told noise variances, whose median is 1: 88 %
-	// of the told standard deviations are within a factor 3 of the true ones. The tails are those of a
-	// Student-t, since some people tell an instrument's repeatability where runs differ a hundred times
-	// as much.
+	// spreadTold takes the place of s_λ for the factor of told noise variances, whose median is 1:
+	// 88 % of the told standard deviations are within a factor 3 of the true ones. The tails are
+	// those of a Student-t, since some people tell an instrument's repeatability where runs differ
+	// a hundred times as much.
 	spreadTold, freedomTold = 1.12, 4.
 	// The kernel's variance exceeds that of the readings where these lie closer together than a
 	// lengthscale. ln σ² − σ² is the logarithm of Gamma(2, 1), largest at 1.
@@ -65,8 +65,8 @@ const (
 	leastVariance, mostVariance = 0.01, 100
 	// farInteraction bounds |logit a|: beyond it a kernel is a sum or a product to all purposes.
 	farInteraction = 5
-	// farLengthscale is the largest factor between a lengthscale and its median, either way; beyond it
-	// a parameter does not matter at all, or points are uncorrelated.
+	// farLengthscale is the largest factor between a lengthscale and its median, either way; beyond
+	// it a parameter does not matter at all, or points are uncorrelated.
 	farLengthscale = 50
 	// MostPoints is the largest number of readings in a fit; see subset. An ask waits for its fit,
 	// whose cost grows with the cube of this number.
@@ -84,9 +84,9 @@ type Problem struct {
 	// numbers.
 	Categories []int
 	Y          []float64 // n readings, standardised, prior mean 0
-	// NoiseSD are told standard deviations in the units of Y, 0 where none was told; nil for none at
-	// all. A factor of them is fitted where most readings have one and the noise is free, but not of
-	// those marked in Known, which are known in another way.
+	// NoiseSD are told standard deviations in the units of Y, 0 where none was told; nil for none
+	// at all. A factor of them is fitted where most readings have one and the noise is free, but
+	// not of those marked in Known, which are known in another way.
 	NoiseSD []float64
 	Known   []bool    // nil for none
 	Median  []float64 // prior median of each lengthscale, in the units of Inputs

@@ -100,10 +100,11 @@ func (n Noise) likelihood(groups []Group) float64 {
 	return sum
 }
 
-// A reading is wrong if it lies wrongDeviations standard deviations from the median of two or more others
-// at its setting, wrongTimes as far as any other reading lies from its own median, and the noise is known
-// from wrongFreedom degrees of freedom without it. As noise may differ between settings, the first
-// condition alone would reject honest readings of a noisy setting among quiet ones.
+// A reading is wrong if it lies wrongDeviations standard deviations from the median of two or more
+// others at its setting, wrongTimes as far as any other reading lies from its own median, and the
+// noise is known from wrongFreedom degrees of freedom without it. As noise may differ between
+// settings, the first condition alone would reject honest readings of a noisy setting among quiet
+// ones.
 const (
 	wrongDeviations = 6
 	wrongTimes      = 3

@@ -12,10 +12,10 @@ import (
 	"headroom/internal/optimizer/factor"
 )
 
-// The rows of L can be stored and reused, which takes reading them instead of O(n³). They are stored
-// in pieces. The key of a piece is a hash of all that its rows are a function of: the kernel, and the
-// points and noise up to its last row. So data with the same beginning share their first pieces, and
-// those of other data are never found.
+// The rows of L can be stored and reused, which takes reading them instead of O(n³). They are
+// stored in pieces. The key of a piece is a hash of all that its rows are a function of: the
+// kernel, and the points and noise up to its last row. So data with the same beginning share their
+// first pieces, and those of other data are never found.
 
 // Key is the key of a piece.
 type Key [sha256.Size]byte

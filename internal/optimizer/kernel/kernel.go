@@ -505,7 +505,8 @@ func exp(x float64) float64 {
 // Category is a category's coordinates under the mixed and the anova kernel.
 type Category struct {
 	Coordinates []int
-	// Slope is ∂ ln k/∂ ln ℓ for two points that differ in the category; for anova, of k + Constant.
+	// Slope is ∂ ln k/∂ ln ℓ for two points that differ in the category; for anova, of k +
+	// Constant.
 	Slope          float64
 	factor         float64 // in k, of two points that differ in the category
 	alike, stretch float64 // m(1/ℓ) and ∂m/∂ ln ℓ

@@ -5,32 +5,32 @@ import (
 	"math"
 )
 
-// The mixed kernel is for points of numbers and categories. A category has a coordinate for each choice,
-// 1 for the chosen one and 0 for the others, and one lengthscale:
+// The mixed kernel is for points of numbers and categories. A category has a coordinate for each
+// choice, 1 for the chosen one and 0 for the others, and one lengthscale:
 //
 //	k(x, x′) = σ² m(w) Π ((1 + m(1/ℓ_c))/2)²,   m(w) = (1 + √5 w + 5w²/3) e^{−√5 w},
 //
-// where w is the distance in the numbers alone, each divided by its lengthscale. The product is over
-// the categories c in which x and x′ differ, with a factor (1 + m)/2 for each of the two coordinates
-// that differ. Half of each factor is what all choices have in common: the effects of the numbers and
-// of other categories are learned from all choices, however different they are. With a kernel of one
-// distance, such as matern52, points whose categories all differ would tell nothing of each other. It
-// is a product of kernels that are each a constant plus a kernel of one coordinate (Durrande,
-// Ginsbourger, Roustant, Carraro: ANOVA Kernels and RKHS of Zero Mean Functions for Model-based
-// Sensitivity Analysis, 2013), for the choices only.
+// where w is the distance in the numbers alone, each divided by its lengthscale. The product is
+// over the categories c in which x and x′ differ, with a factor (1 + m)/2 for each of the two
+// coordinates that differ. Half of each factor is what all choices have in common: the effects of
+// the numbers and of other categories are learned from all choices, however different they are.
+// With a kernel of one distance, such as matern52, points whose categories all differ would tell
+// nothing of each other. It is a product of kernels that are each a constant plus a kernel of one
+// coordinate (Durrande, Ginsbourger, Roustant, Carraro: ANOVA Kernels and RKHS of Zero Mean
+// Functions for Model-based Sensitivity Analysis, 2013), for the choices only.
 
 // The anova kernel lies between a sum over the parameters and their product:
 //
 //	k(x, x′) = σ² (Π_c (1 − a + a k_c) − (1 − a)^C) / (1 − (1 − a)^C),
 //
-// with C factors: one for all numbers together, k_c = m(w), and two for each category, one for each of
-// the coordinates in which two choices differ, with k_c = 1 if the choices are equal and m(1/ℓ_c)
-// otherwise; m and w are those of the mixed kernel. Multiplied out it is a sum over the subsets of
-// factors, a subset of j having weight aʲ(1 − a)^{C−j}, without the empty one, a constant:
-// standardised readings have no mean to explain. So the interaction a, within (0, 1), is the share of
-// the variance due to several parameters together: k is the product at a = 1, and near 0 it becomes
-// σ² (Σ_c k_c)/C, with which the effect of a parameter does not depend on the others. (Duvenaud,
-// Nickisch, Rasmussen: Additive Gaussian Processes, 2011; ANOVA kernels as above.)
+// with C factors: one for all numbers together, k_c = m(w), and two for each category, one for each
+// of the coordinates in which two choices differ, with k_c = 1 if the choices are equal and
+// m(1/ℓ_c) otherwise; m and w are those of the mixed kernel. Multiplied out it is a sum over the
+// subsets of factors, a subset of j having weight aʲ(1 − a)^{C−j}, without the empty one, a
+// constant: standardised readings have no mean to explain. So the interaction a, within (0, 1), is
+// the share of the variance due to several parameters together: k is the product at a = 1, and near
+// 0 it becomes σ² (Σ_c k_c)/C, with which the effect of a parameter does not depend on the others.
+// (Duvenaud, Nickisch, Rasmussen: Additive Gaussian Processes, 2011; ANOVA kernels as above.)
 
 // Anova is the name of the only kernel with an interaction.
 const Anova = "anova"

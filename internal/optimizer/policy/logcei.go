@@ -245,10 +245,10 @@ func (a cautious) slopes(s *Input) Slopes {
 //	W(x) = P(x)·(μ_f(x) − m),   P(x) = Π_j P(g_j(x) ≤ 0),
 //
 // where a broken limit counts as m, the least mean reward of a setting played. A reading at x moves
-// means and deviations, after which x may be worth more than x*: its value is E[W′(x) − W′(x*)]⁺, W′
-// being the worth after the reading. This is the knowledge gradient (Frazier, Powell, Dayanik, The
-// Knowledge-Gradient Policy for Correlated Normal Beliefs, 2009) under limits (Ungredda, Branke,
-// Bayesian Optimisation for Constrained Problems, 2021), for x and x* alone.
+// means and deviations, after which x may be worth more than x*: its value is E[W′(x) − W′(x*)]⁺,
+// W′ being the worth after the reading. This is the knowledge gradient (Frazier, Powell, Dayanik,
+// The Knowledge-Gradient Policy for Correlated Normal Beliefs, 2009) under limits (Ungredda,
+// Branke, Bayesian Optimisation for Constrained Problems, 2021), for x and x* alone.
 //
 // With v the variance of f at x, λ the noise of a reading there, c the covariance of f(x) and
 // f(x*), and Z standard normal, the means of f move to μ(x) + v Z/√(v+λ) and μ(x*) + c Z/√(v+λ).
@@ -265,9 +265,9 @@ func (a cautious) slopes(s *Input) Slopes {
 //
 //	P(x)·s·h(d/s),   d = (μ(x) − m) − R·(μ(x*) − m),   s = |v − min(R, 1) c|/√(v+λ),   h(z) = φ(z) + zΦ(z).
 //
-// (With R above 1 in s, x* could be worth less than nothing.) Without noise κ is 1 and x* is known, so
-// R is 1, and this is constrained expected improvement. As x approaches x*, R goes to 1 and s to 0
-// whatever the noise.
+// (With R above 1 in s, x* could be worth less than nothing.) Without noise κ is 1 and x* is known,
+// so R is 1, and this is constrained expected improvement. As x approaches x*, R goes to 1 and s to
+// 0 whatever the noise.
 
 // pair is a place x and another one: means and deviations per target, their covariances, and λ of
 // one more reading at x. After ahead it also has, per cost, the means of P′(x*) and P′(x) that R is

@@ -12,7 +12,8 @@ import (
 	"headroom/internal/lists"
 )
 
-// Policy is one algorithm with its settings. Policies are immutable: all state is in their arguments.
+// Policy is one algorithm with its settings. Policies are immutable: all state is in their
+// arguments.
 type Policy interface {
 	Traits() Traits
 	// Start returns the multipliers of round 1, one per cost, or nil for an algorithm without.
@@ -21,8 +22,8 @@ type Policy interface {
 	Beta(w WidthInput) []float64
 	// Score returns the acquisition at the places of the input. The error is one of the Set.
 	Score(s *Input) (Scores, error)
-	// Estimates returns the values of the functions at place i that the acquisition is computed from:
-	// the reward's, then each cost's.
+	// Estimates returns the values of the functions at place i that the acquisition is computed
+	// from: the reward's, then each cost's.
 	Estimates(s *Input, i int) []float64
 	// Step returns the multipliers of round t+1 from those of round t; it does not write to q.
 	Step(q []float64, r *Revealed) []float64
@@ -42,8 +43,8 @@ func (plain) Step(q []float64, _ *Revealed) []float64 { return nil }
 // it differs.
 type Traits struct {
 	NeedsPast bool // it uses Input.Past
-	// NeedsSet: it uses Input.Set. It scores a finite set as a whole; on a continuous space, a fixed
-	// space-filling set takes the place of the space, unless it proposes one.
+	// NeedsSet: it uses Input.Set. It scores a finite set as a whole; on a continuous space, a
+	// fixed space-filling set takes the place of the space, unless it proposes one.
 	NeedsSet         bool
 	IgnoresEstimates bool // its score uses no estimates
 	NeedsReadings    bool // before the first reading its score is the same everywhere
@@ -62,8 +63,8 @@ type Traits struct {
 	// QuickUpper returns upper bounds of Upper and Score that take less time; nil for none.
 	QuickUpper func(s *Input) Scores
 	// Slopes returns the derivatives of the scores by the means and deviations of the input, and
-	// their kinks, for an algorithm whose score is otherwise smooth wherever a place is allowed; nil
-	// for others. The derivatives by a deviation of 0 are 0.
+	// their kinks, for an algorithm whose score is otherwise smooth wherever a place is allowed;
+	// nil for others. The derivatives by a deviation of 0 are 0.
 	Slopes func(s *Input) Slopes
 	// First returns the earliest round whose data enter decision t; nil for an algorithm that never
 	// forgets.
@@ -76,22 +77,22 @@ type Traits struct {
 	RepeatValue func(others *Input, noise []float64) float64
 	// Draws returns Draw.Z, one number per function, for a seed and the widths β_t.
 	Draws func(seed uint64, beta []float64) []float64
-	// Functions returns, for an algorithm that draws whole functions f_k ~ GP(μ, w²k_t), jointly over
-	// the places and independently of each other, the width w per target, 0 where none is drawn; nil
-	// where it draws nothing. Its score rises with the reward's function and falls with the costs'.
-	// The input has no estimates.
+	// Functions returns, for an algorithm that draws whole functions f_k ~ GP(μ, w²k_t), jointly
+	// over the places and independently of each other, the width w per target, 0 where none is
+	// drawn; nil where it draws nothing. Its score rises with the reward's function and falls with
+	// the costs'. The input has no estimates.
 	Functions func(s *Input) []float64
-	// Weights returns the weight of each target's function in the score, where the score is a weighted
-	// sum of the functions, perhaps cut; nil elsewhere.
+	// Weights returns the weight of each target's function in the score, where the score is a
+	// weighted sum of the functions, perhaps cut; nil elsewhere.
 	Weights func(s *Input) []float64
 	// Drawn returns the standardised values (draw − μ)/σ of the functions at place i, to record as
 	// Draw.Z.
 	Drawn func(s *Input, i int) []float64
-	// Considers lists the places of the input that the algorithm chooses among, in ascending order; nil
-	// for all. The input has no estimates.
+	// Considers lists the places of the input that the algorithm chooses among, in ascending order;
+	// nil for all. The input has no estimates.
 	Considers func(s *Input) []int
-	// Propose lists the points that an algorithm with NeedsSet chooses among on a continuous space. s
-	// has no places.
+	// Propose lists the points that an algorithm with NeedsSet chooses among on a continuous space.
+	// s has no places.
 	Propose func(s *Input) [][]float64
 	// Censoring: responses count as 0 until they arrive, and for good when they come late.
 	Censoring *Censoring
@@ -190,8 +191,8 @@ type Input struct {
 	// Incumbent is what the places are compared with; nil for algorithms without an incumbent, and
 	// while there is none.
 	Incumbent *Incumbent
-	// Works is the latent function of whether trials work at the places, which the optimizer adds to
-	// the scores; nil while none has failed because of its settings.
+	// Works is the latent function of whether trials work at the places, which the optimizer adds
+	// to the scores; nil while none has failed because of its settings.
 	Works *Estimate
 	// TooRisky[i]: the chance to break a limit at place i exceeds the risk that the decision may
 	// take; nil where risk is not bounded.
@@ -260,8 +261,8 @@ type Set struct {
 	// Known[i]: place i was played, and another reading there is expected to be the same; or it is
 	// avoided, since trials failed or were abandoned there.
 	Known []bool
-	// Dissimilarity of two points is their squared distance in unit coordinates, where two different
-	// choices are 1 apart.
+	// Dissimilarity of two points is their squared distance in unit coordinates, where two
+	// different choices are 1 apart.
 	Dissimilarity func(u, v []float64) float64
 	// Covariances prepares the posterior covariances of the target at one place with some of them;
 	// Noise is λ of one more reading of it at place x.
@@ -287,8 +288,8 @@ type Set struct {
 type Draw struct {
 	Seed uint64
 	// Z holds, for an algorithm that draws one number per function, the objective's first, then one
-	// per constraint: f_t(x) = μ + Z₀σ, g_t(x) = μ − Z_jσ. For an algorithm that draws whole functions
-	// it holds (draw − μ)/σ at the chosen point.
+	// per constraint: f_t(x) = μ + Z₀σ, g_t(x) = μ − Z_jσ. For an algorithm that draws whole
+	// functions it holds (draw − μ)/σ at the chosen point.
 	Z []float64
 }
 
@@ -310,13 +311,13 @@ type Scores struct {
 	// Untruncated breaks ties of Value; nil where nothing is truncated.
 	Untruncated []float64
 	// Allowed is nil when every place may be chosen. Where none may be, Fallback, if not nil, is
-	// maximised instead. CheckAllowed, if not nil, tells whether a place that is not marked is allowed
-	// after all; it is slow, and called for as few places as possible.
+	// maximised instead. CheckAllowed, if not nil, tells whether a place that is not marked is
+	// allowed after all; it is slow, and called for as few places as possible.
 	Allowed      []bool
 	CheckAllowed func(i int) (bool, error)
 	Fallback     []float64
-	// Unlikely places are those where trials hardly work. They are chosen only where no other is left;
-	// nil for none. The optimizer sets it.
+	// Unlikely places are those where trials hardly work. They are chosen only where no other is
+	// left; nil for none. The optimizer sets it.
 	Unlikely []bool
 	// Relative ties compare to |max| alone instead of max(1, |max|).
 	Relative bool

@@ -132,9 +132,9 @@ func (a scgp) violationBound(j int, rounds []RoundSummary) []float64 {
 	})
 }
 
-// regretBound is the quantity under the expectation in the proof of Theorem 4: its (22) with T2 ≤ 0,
-// T3 ≤ 2β^f σ^f(x_s) and T1 ≤ 2B min(ε_s/δ, 1), and Lemma 4 before it replaces (g + ε)² by (G + ε)²
-// and Q(ε − δ) by t(G + ε)ε. The sum of −Δ(s)/V_s is at most 0, since V_s grows:
+// regretBound is the quantity under the expectation in the proof of Theorem 4: its (22) with T2 ≤
+// 0, T3 ≤ 2β^f σ^f(x_s) and T1 ≤ 2B min(ε_s/δ, 1), and Lemma 4 before it replaces (g + ε)² by (G +
+// ε)² and Q(ε − δ) by t(G + ε)ε. The sum of −Δ(s)/V_s is at most 0, since V_s grows:
 //
 //	Σ_s [2β^f σ^f(x_s) + 2B min(ε_s/δ, 1) + Σ_k ((g_{k,s}(x_s) + ε_s)²/2 + Q_{k,s} [ε_s − δ]⁺)/V_s].
 //

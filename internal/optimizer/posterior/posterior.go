@@ -44,8 +44,8 @@ type Points struct {
 	Arms   []int // the candidates that they are; nil where one is none
 	// Listed: they are all of a list that is used again and again, always with the same Inputs.
 	Listed bool
-	// Rows is, where known, a row of the factor at each point, −1 for none: predictions at such points
-	// cost O(n²) for all of them together, and may differ by rounding.
+	// Rows is, where known, a row of the factor at each point, −1 for none: predictions at such
+	// points cost O(n²) for all of them together, and may differ by rounding.
 	Rows []int
 }
 
@@ -153,7 +153,8 @@ func (c *Solutions) keepOwn(own *gp.OwnVariances) {
 
 // Rows is the posterior by the rows of a factor L Lᵀ = K + Λ.
 type Rows struct {
-	// The first Read points of Data have readings; the rest are pending and only reduce the variance.
+	// The first Read points of Data have readings; the rest are pending and only reduce the
+	// variance.
 	Data *gp.Data
 	Read int
 	Z    [][]float64 // per function: L⁻¹y, as long as Data, 0 for pending points
@@ -166,8 +167,8 @@ type Rows struct {
 	own     checkpoint.Once[[][]float64] // gp.Data.OwnMeans
 }
 
-// StartPending prepares for pending points after the readings. It starts from a posterior of the same
-// readings and the first of those points, if there is one.
+// StartPending prepares for pending points after the readings. It starts from a posterior of the
+// same readings and the first of those points, if there is one.
 func (r *Rows) StartPending(before *Rows) {
 	r.pending = &Solutions{}
 	if before == nil {

@@ -74,8 +74,8 @@ type Problem struct {
 	// Beyond is a smooth function that is positive where scores do not allow a point and 0 at the
 	// edge, for Polish to follow the edge; nil where there is none.
 	Beyond func(points [][]float64) ([]float64, error)
-	// Rise is Score for Climbs. It also returns a function, to be called once, of the slopes at some
-	// of the points, by index. Nil where scores have no slopes.
+	// Rise is Score for Climbs. It also returns a function, to be called once, of the slopes at
+	// some of the points, by index. Nil where scores have no slopes.
 	Rise func(points [][]float64) ([]Score, func(of []int) ([]Slope, error), error)
 }
 
@@ -211,8 +211,8 @@ func Between(from, to []float64, fraction float64) []float64 {
 // halvings is the number of bisections of Farthest.
 const halvings = 20
 
-// Farthest is a fraction of the way from an allowed point to another that leads to an allowed one: by
-// bisection, on a convex space, nearly the largest one.
+// Farthest is a fraction of the way from an allowed point to another that leads to an allowed one:
+// by bisection, on a convex space, nearly the largest one.
 func Farthest(settle func(u []float64) bool, from, to []float64) float64 {
 	low, high := 0.0, 1.0
 	for range halvings {
@@ -410,8 +410,8 @@ func (w *walker) along(u, direction []float64) []float64 {
 type Ascent struct {
 	U     []float64
 	Score Score
-	// Refused: a point on the way was not allowed or of a higher rank, so the ascent may have ended at
-	// the edge of what is allowed, where slopes do not tell where to go.
+	// Refused: a point on the way was not allowed or of a higher rank, so the ascent may have ended
+	// at the edge of what is allowed, where slopes do not tell where to go.
 	Refused bool
 	// Joined: the ascent ended because it came near a higher one.
 	Joined bool

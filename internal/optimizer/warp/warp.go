@@ -72,8 +72,9 @@ const (
 	mostPower  = 1.75
 	fitReach   = 0.5 // how far from 1
 	powerStep  = 0.05
-	// leastSpread is the deviation up to which no warp is chosen: that of standardised readings is 1, or
-	// rounding if all are equal, and that of logarithms is so small only where these are linear.
+	// leastSpread is the deviation up to which no warp is chosen: that of standardised readings is
+	// 1, or rounding if all are equal, and that of logarithms is so small only where these are
+	// linear.
 	leastSpread = 1e-6
 	// spreadPower is the standard deviation of the prior N(1, spreadPower²) of the power.
 	spreadPower = 0.5
@@ -228,8 +229,8 @@ func inverse(u, p float64) float64 {
 	return -unpower(-u, 2-p)
 }
 
-// mostExponent and mostLogarithm keep inverses of a logarithm and of a power, and their squares, within a
-// float64.
+// mostExponent and mostLogarithm keep inverses of a logarithm and of a power, and their squares,
+// within a float64.
 const mostExponent, mostLogarithm = 230, 350
 
 // unpower is (1+pu)^{1/p} − 1 for u ≥ 0.

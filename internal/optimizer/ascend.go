@@ -72,7 +72,8 @@ func (s *task) effort() effort { return s.effortFor(len(s.history.Rounds)) }
 func (s *task) effortFor(n int) effort {
 	d := len(s.cfg.Space.Dims)
 	if n <= fewRounds {
-		return effort{ascents: mostAscents, coarse: starts, fine: 3, budget: 400 * d, settling: 40 * d, near: 24, least: 1e-6, tops: mostAscents, hops: mostHops}
+		return effort{ascents: mostAscents, coarse: starts, fine: 3, budget: 400 * d, settling: 40 * d, near: 24,
+			least: 1e-6, tops: mostAscents, hops: mostHops}
 	}
 	budget, hops := max(16, 50_000_000/(n*n))*d, hopsEach*max(mostHops/hopsEach*fewRounds*fewRounds/(n*n), 1)
 	return effort{ascents: 8, coarse: 6, fine: 2, budget: min(budget, 400*d), near: 6, least: 1e-4, tops: 2, hops: hops}

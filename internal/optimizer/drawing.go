@@ -410,7 +410,8 @@ func (d *drawing) pickFrom(ctx context.Context, of boundedPlaces, size int) ([]i
 		if err != nil {
 			return nil, err
 		}
-		left[i] = &residualCovariance{covariance: covariance, variances: lists.Of(len(covariance), func(x int) float64 { return covariance[x][x] })}
+		variances := lists.Of(len(covariance), func(x int) float64 { return covariance[x][x] })
+		left[i] = &residualCovariance{covariance: covariance, variances: variances}
 	}
 	order, lookedAt := lists.Below(len(of.of)), make([]int, len(of.of)) // lookedAt: how many were taken when a place's bound was last updated
 	var taken []int

@@ -16,7 +16,7 @@ import (
 	"headroom/internal/supervisor"
 )
 
-// Ask lets the algorithm choose. It returns the numbers of the new trials.
+// Ask lets the algorithm choose trials and returns their numbers.
 func (s *Service) Ask(ctx context.Context, cmd Command, id string, ask Ask) (*ledger.Snapshot, []int, error) {
 	if !ask.Little() { // see change
 		snap, err := s.recent(ctx, id)
@@ -25,8 +25,8 @@ func (s *Service) Ask(ctx context.Context, cmd Command, id string, ask Ask) (*le
 		}
 		return nil, nil, err
 	}
-	mine := &asking{ctx, cmd, ask, make(chan answer, 1)}
-	s.asks.Join(id, mine, func(all []*asking) []*asking { return s.answerAll(id, all) })
+	mine := &waitingAsk{ctx, cmd, ask, make(chan answer, 1)}
+	s.asks.Join(id, mine, func(all []*waitingAsk) []*waitingAsk { return s.answerAll(id, all) })
 	select {
 	case got := <-mine.came:
 		return got.after, got.numbers, got.err
@@ -35,17 +35,17 @@ func (s *Service) Ask(ctx context.Context, cmd Command, id string, ask Ask) (*le
 	}
 }
 
-// AddTrial adds a person's own choice. It returns the number of the new trial.
+// AddTrial begins a trial that a person chose and returns its number.
 func (s *Service) AddTrial(ctx context.Context, cmd Command, id string, own OwnTrial) (*ledger.Snapshot, int, error) {
 	base, err := s.recent(ctx, id)
 	if err != nil {
 		return nil, 0, err
 	}
-	if !hasAll(base, own.Metrics, own.Parameters) || !own.Little() { // see change
+	if !knowsNames(base, own.Metrics, own.Parameters) || !own.Little() { // see change
 		_, err := s.ruleOwn(ctx, cmd, base, own)
 		return nil, 0, err
 	}
-	return first(s.choose(ctx, cmd, id, func(ctx context.Context, snap *ledger.Snapshot) (ruling, error) {
+	return firstOf(s.choose(ctx, cmd, id, func(ctx context.Context, snap *ledger.Snapshot) (ruling, error) {
 		ruled, err := s.ruleOwn(ctx, cmd, snap, own)
 		if err != nil {
 			return ruled, err
@@ -54,8 +54,8 @@ func (s *Service) AddTrial(ctx context.Context, cmd Command, id string, own OwnT
 	}))
 }
 
-// first is the answer to a command that begins one trial.
-func first(snap *ledger.Snapshot, numbers []int, err error) (*ledger.Snapshot, int, error) {
+// firstOf returns the result of a command that begins one trial.
+func firstOf(snap *ledger.Snapshot, numbers []int, err error) (*ledger.Snapshot, int, error) {
 	if err != nil {
 		return nil, 0, err
 	}
@@ -92,9 +92,9 @@ func (s *Models) ruleOwn(ctx context.Context, cmd Command, snap *ledger.Snapshot
 	return ruled, err
 }
 
-// Forecast is the decision that would be recorded with a person's own choice were it begun now:
-// what is expected of it, without anything being stored. The study is given as well, as that knows
-// it.
+// Forecast returns the decision that would be recorded if a person's own choice were begun now,
+// which has the predictions for it, and the study that it refers to. Nothing is stored. The study
+// is returned with an error, too, if it was found.
 func (s *Service) Forecast(ctx context.Context, cmd Command, id string, own OwnTrial) (*ledger.Snapshot, *ledger.Decision, error) {
 	snap, err := s.latest(ctx, id)
 	if err != nil {
@@ -107,15 +107,14 @@ func (s *Service) Forecast(ctx context.Context, cmd Command, id string, own OwnT
 	return ruled.foreseen(snap), ruled.decision(), nil
 }
 
-// Replicate begins a trial with the settings of an earlier one. It returns the number of the new
-// trial.
+// Replicate begins a trial with the settings of an earlier one and returns its number.
 func (s *Service) Replicate(ctx context.Context, cmd Command, id string, number int) (*ledger.Snapshot, int, error) {
-	return first(s.choose(ctx, cmd, id, func(ctx context.Context, snap *ledger.Snapshot) (ruling, error) {
+	return firstOf(s.choose(ctx, cmd, id, func(ctx context.Context, snap *ledger.Snapshot) (ruling, error) {
 		return s.ruleReplicate(ctx, cmd, snap, number)
 	}))
 }
 
-// ruleReplicate takes over what the caller brought for known constraints with the earlier trial.
+// ruleReplicate also takes over the values for known constraints that came with the earlier trial.
 func (s *Models) ruleReplicate(ctx context.Context, cmd Command, snap *ledger.Snapshot, number int) (ruling, error) {
 	if err := mayChoose(snap); err != nil {
 		return ruling{}, err
@@ -124,15 +123,16 @@ func (s *Models) ruleReplicate(ctx context.Context, cmd Command, snap *ledger.Sn
 	if err != nil {
 		return ruling{}, err
 	}
-	place, known, err := again(snap, trial)
+	place, known, err := placeAgain(snap, trial)
 	if err != nil {
 		return ruling{}, err
 	}
 	return s.rulePersonal(ctx, cmd, snap, OwnTrial{Parameters: trial.Parameters, Brought: trial.Brought()}, place, known, number)
 }
 
-// again is where a trial lies as it was run, with what it brought, to be run once more.
-func again(snap *ledger.Snapshot, trial *ledger.Trial) (optimizer.Place, optimizer.Known, error) {
+// placeAgain places the settings that a trial was run at, with its values for known constraints,
+// for a repetition.
+func placeAgain(snap *ledger.Snapshot, trial *ledger.Trial) (optimizer.Place, optimizer.Known, error) {
 	_, place, faults := snap.Compiled().PlaceAgain(snap.Chosen(trial.Number), trial.Parameters, "parameters")
 	known, wrong := snap.Compiled().Known(trial.Brought())
 	if faults = append(faults, wrong...); len(faults) > 0 {
@@ -141,41 +141,42 @@ func again(snap *ledger.Snapshot, trial *ledger.Trial) (optimizer.Place, optimiz
 	return place, known, nil
 }
 
-// WhyNotAgain says why a trial cannot be repeated as it was, "" where it can.
+// WhyNotAgain returns the reason why a trial cannot be repeated as it was run, "" if it can.
 func WhyNotAgain(snap *ledger.Snapshot, trial *ledger.Trial) string {
-	if _, _, err := again(snap, trial); err != nil {
+	if _, _, err := placeAgain(snap, trial); err != nil {
 		return err.Error()
 	}
 	return ""
 }
 
-// DoubtOwn judges a person's own point by the decision that would be recorded with it, nil if none
-// is known.
+// DoubtOwn returns the doubts about a person's own point. It compares readings with the predictions
+// of forecast, the decision that would be recorded, which may be nil.
 func DoubtOwn(snap *ledger.Snapshot, own OwnTrial, forecast *ledger.Decision) []Doubt {
 	doubts := Asked(snap.DoubtReadings(0, own.Metrics, func(metric string) *ledger.Expected { return snap.ForetoldBy(forecast, metric) }))
 	kept, _, _ := own.Place(snap.Compiled(), "parameters")
 	doubts = append(doubts, doubtSteps(snap.Definition, own.Parameters, kept)...)
-	if number := lastWith(snap, kept); number > 0 {
-		doubts = append(doubts, Doubt{"parameters", describe(snap.Definition, kept), replicateText(number)})
+	if number := lastTrialAt(snap, kept); number > 0 {
+		doubts = append(doubts, Doubt{"parameters", settingsText(snap.Definition, kept), doubtReplicateText(number)})
 	}
 	return doubts
 }
 
-// doubtSteps asks about settings that a step moves to others, which are kept.
+// doubtSteps returns a doubt for each setting that its parameter's step rounds to another value.
 func doubtSteps(d design.Definition, typed, kept design.Settings) (doubts []Doubt) {
 	for _, p := range d.Parameters {
 		if p.Step == nil || typed[p.Name] == kept[p.Name] {
 			continue
 		}
 		say := func(v design.Value) string { return design.WithUnit(design.WriteSetting(p, v), p.Unit, " ") }
-		doubts = append(doubts, Doubt{"parameters." + p.Name, exactly(typed[p.Name].Number), fmt.Sprintf("%s %s? Its steps are %s apart: %s would be tried.",
+		doubts = append(doubts, Doubt{"parameters." + p.Name, exactText(typed[p.Name].Number), fmt.Sprintf("%s %s? Its steps are %s apart: %s would be tried.",
 			design.OpeningName(p.Name), say(typed[p.Name]), say(design.NumberValue(*p.Step)), say(kept[p.Name]))})
 	}
 	return doubts
 }
 
-// lastWith is the last trial run at exactly these settings, 0 if none was.
-func lastWith(snap *ledger.Snapshot, settings design.Settings) int {
+// lastTrialAt returns the number of the last trial run at exactly these settings, 0 if there is
+// none.
+func lastTrialAt(snap *ledger.Snapshot, settings design.Settings) int {
 	for i := len(snap.Trials) - 1; i >= 0; i-- {
 		if maps.Equal(snap.Trials[i].Parameters, settings) {
 			return i + 1
@@ -184,13 +185,12 @@ func lastWith(snap *ledger.Snapshot, settings design.Settings) int {
 	return 0
 }
 
-// Asks of one study that wait at the same time are answered together: the study is read once, after
-// all of them came, and decided on from that, one trial after another, as one ask for so many
-// would. What is known of the readings and of the trials that wait is worked out once. Each ask is
-// written by itself, with its own author, idempotency key and answer, as soon as it is decided; one
-// that is refused is refused alone.
+// Asks of one study that wait at the same time are answered together. The study is read once, after
+// all of them came, and the decisions are made from that version one after another, as for one ask
+// for as many trials; what they share is computed once. Each ask is written as soon as it is
+// decided, with its own author, idempotency key and answer. If one is refused, the others are not.
 
-type asking struct {
+type waitingAsk struct {
 	ctx  context.Context // the caller's
 	cmd  Command
 	ask  Ask
@@ -203,20 +203,19 @@ type answer struct {
 	err     error
 }
 
-func (a *asking) answer(after *ledger.Snapshot, numbers []int, err error) {
+func (a *waitingAsk) answer(after *ledger.Snapshot, numbers []int, err error) {
 	select {
 	case a.came <- answer{after, numbers, err}:
 	default: // it has its answer
 	}
 }
 
-// answeringTime bounds the answering of those who wait together; every single one gives up at its
-// own time.
-const answeringTime = 10 * time.Minute
+// answersLimit limits the time for answering all who wait together. Each caller also has its own
+// limit.
+const answersLimit = 10 * time.Minute
 
-// answerAll answers all who wait, behind the requests, and returns those who are left to another
-// time.
-func (s *Service) answerAll(id string, all []*asking) (left []*asking) {
+// answerAll answers the waiting asks in a background job and returns those left for the next turn.
+func (s *Service) answerAll(id string, all []*waitingAsk) (left []*waitingAsk) {
 	var refused error
 	answer := func(ctx context.Context) error {
 		left, refused = s.answerEach(scheduler.With(ctx, scheduler.Choosing), id, all)
@@ -225,7 +224,7 @@ func (s *Service) answerAll(id string, all []*asking) (left []*asking) {
 		}
 		return nil
 	}
-	err := s.Derived.Jobs.Do(context.Background(), "asks", id, answeringTime, answer)
+	err := s.Derived.Jobs.Do(context.Background(), "asks", id, answersLimit, answer)
 	if errors.Is(err, supervisor.ErrStopping) { // the server waits for its requests only
 		err = supervisor.Recovered(all[0].ctx, answer)
 	}
@@ -235,21 +234,21 @@ func (s *Service) answerAll(id string, all []*asking) (left []*asking) {
 	return left
 }
 
-// atOnce is how long the lock is held for those who ask together, once the first of them has its
-// answer, for whom all is worked out that the others share: then other servers, and people with
-// trials of their own, have their turn.
-const atOnce = 2 * time.Second
+// turnTime is for how long the choosing lock is kept for further asks after the first, which
+// computes what the others share, has its answer. Then other servers and people with trials of
+// their own get their turn.
+const turnTime = 2 * time.Second
 
-// answerEach decides for each in turn, for as long as atOnce, and returns those who are left to
-// another time. Its error is why others got no answer.
-func (s *Service) answerEach(ctx context.Context, id string, all []*asking) (left []*asking, err error) {
+// answerEach answers one ask after another for as long as turnTime, and returns those left for the
+// next turn. Its error is the reason why the remaining asks got no answer.
+func (s *Service) answerEach(ctx context.Context, id string, all []*waitingAsk) (left []*waitingAsk, err error) {
 	err = s.store.Choosing(ctx, id, func(ctx context.Context) error {
 		snap, err := s.latest(ctx, id)
 		if err != nil {
 			return err
 		}
 		from, err := s.answerOne(ctx, all[0], chooser{models: s.Models, snap: snap})
-		until := s.now().Add(atOnce)
+		until := s.now().Add(turnTime)
 		for left = all[1:]; err == nil && len(left) > 0 && !s.now().After(until); left = left[1:] {
 			from, err = s.answerOne(ctx, left[0], from)
 		}
@@ -261,18 +260,12 @@ func (s *Service) answerEach(ctx context.Context, id string, all []*asking) (lef
 	return left, nil
 }
 
-// within is the caller's context, which ends with ctx as well.
-func (a *asking) within(ctx context.Context) (own context.Context, end func()) {
-	own, cancel := context.WithCancel(scheduler.With(a.ctx, scheduler.Choosing))
-	stop := context.AfterFunc(ctx, cancel)
-	return own, func() { stop(); cancel() }
-}
-
-// answerOne decides for one of them, writes what was decided and tells its caller, within whose time,
-// and returns what the next one is decided from. An error is one that ends it for all.
-func (s *Service) answerOne(ctx context.Context, a *asking, before chooser) (after chooser, err error) {
-	own, end := a.within(ctx)
+// answerOne decides for one ask within its caller's time limit, writes the decisions and sends the
+// answer. It returns the chooser to continue from. An error ends the turn for all.
+func (s *Service) answerOne(ctx context.Context, a *waitingAsk, before chooser) (after chooser, err error) {
+	own, end := context.WithCancel(scheduler.With(a.ctx, scheduler.Choosing))
 	defer end()
+	defer context.AfterFunc(ctx, end)()
 	after = before
 	ruled, refused := after.rule(own, a.cmd, a.ask)
 	snap, numbers, err := s.writeChoice(own, a.cmd, before.snap, before.count, ruled, refused)
@@ -286,8 +279,8 @@ func (s *Service) answerOne(ctx context.Context, a *asking, before chooser) (aft
 	return after, nil
 }
 
-// chooser makes decisions one after another on a history that grows in memory: each sees the
-// earlier ones as pending. A copy of it is what to go back to when a decision is not written.
+// chooser makes decisions one after another on a history that grows in memory: each decision sees
+// the earlier ones as pending. To undo a decision that was not written, keep a copy of the chooser.
 type chooser struct {
 	models *Models
 	snap   *ledger.Snapshot
@@ -306,8 +299,8 @@ func (c *chooser) begin(ctx context.Context) error {
 	return err
 }
 
-// extend adds to the history, after which a fit may be due where the first design ends: one at most,
-// since a snapshot's readings stay the same.
+// extend replaces the history by a longer one. That can make a fit due when the first design ends;
+// at most one fit is made, since the readings of a snapshot stay the same.
 func (c *chooser) extend(ctx context.Context, by *optimizer.History) error {
 	state, err := compute(ctx, c.models.Derived, c.snap.ID, func(ctx context.Context) (*optimizer.State, error) { return c.state.Extend(ctx, by) })
 	if err == nil && !c.fitted {
@@ -317,17 +310,17 @@ func (c *chooser) extend(ctx context.Context, by *optimizer.History) error {
 	if err == nil {
 		c.state = state
 	}
-	return notComputable(ctx, err)
+	return computeError(ctx, err)
 }
 
-func (c *chooser) suggest(ctx context.Context, want wanted) (*ledger.ChosenData, error) {
+func (c *chooser) suggest(ctx context.Context, want requirements) (*ledger.ChosenData, error) {
 	if c.last != nil {
-		if err := c.took(ctx, c.last); err != nil {
+		if err := c.addPending(ctx, c.last); err != nil {
 			return nil, err
 		}
 	}
 	d, err := compute(ctx, c.models.Derived, c.snap.ID, func(ctx context.Context) (optimizer.Decision, error) {
-		state, err := want.from(ctx, c.state)
+		state, err := want.apply(ctx, c.state)
 		if err != nil {
 			return optimizer.Decision{}, err
 		}
@@ -341,25 +334,25 @@ func (c *chooser) suggest(ctx context.Context, want wanted) (*ledger.ChosenData,
 		return nil, conflict("No setting may be chosen now: %s allows none of %s. Loosen a limit, make settings available again%s, or change the algorithm.", c.snap.Compiled().Def.Algorithm.Name, of, or)
 	}
 	if err != nil {
-		return nil, notComputable(ctx, err)
+		return nil, computeError(ctx, err)
 	}
-	c.last, err = c.keep(ledger.Suggested, c.snap.Compiled().Settings(d.Place), d, want.brought)
+	c.last, err = c.chosenData(ledger.Suggested, c.snap.Compiled().Settings(d.Place), d, want.brought)
 	if err == nil {
 		c.last.Held = want.held
 	}
 	return c.last, err
 }
 
-// from is a state that holds what is wanted, of one that holds nothing.
-func (want wanted) from(ctx context.Context, state *optimizer.State) (*optimizer.State, error) {
+// apply returns the state with the held settings applied.
+func (want requirements) apply(ctx context.Context, state *optimizer.State) (*optimizer.State, error) {
 	if len(want.held) == 0 {
 		return state, nil
 	}
 	return state.Holding(ctx, want.config)
 }
 
-// keep is the ledger's account of a choice.
-func (c *chooser) keep(origin ledger.Origin, settings design.Settings, d optimizer.Decision, brought design.Brought) (*ledger.ChosenData, error) {
+// chosenData returns a choice as the ledger records it.
+func (c *chooser) chosenData(origin ledger.Origin, settings design.Settings, d optimizer.Decision, brought design.Brought) (*ledger.ChosenData, error) {
 	known, faults := c.snap.Compiled().KnownAt(settings, d.Place, brought)
 	if err := faults.Err(); err != nil {
 		return nil, err
@@ -370,23 +363,25 @@ func (c *chooser) keep(origin ledger.Origin, settings design.Settings, d optimiz
 		Seen: kept.Seen, Engine: kept.Engine, Brought: brought, KnownValues: known}, nil
 }
 
-// took adds the algorithm's choice to the history, so that the next decision sees it as pending.
-func (c *chooser) took(ctx context.Context, chosen *ledger.ChosenData) error {
+// addPending adds the algorithm's choice to the history, so that the next decision sees it as
+// pending.
+func (c *chooser) addPending(ctx context.Context, chosen *ledger.ChosenData) error {
 	c.last = nil
 	h := *c.state.History()
 	h.Rounds = append(slices.Clip(h.Rounds), pendingRound(c.snap.Compiled(), *chosen))
 	return c.extend(ctx, &h)
 }
 
-// pendingRound is the round of a choice whose results are not known yet. It lies where the ledger's
-// clean decimals say, so that later decisions see the same point to the last bit.
+// pendingRound returns the round of a choice without results. Its place is computed from the
+// rounded decimals in the ledger, so that later decisions see the same point to the last bit.
 func pendingRound(c *design.Compiled, chosen ledger.ChosenData) optimizer.Round {
 	place := c.Locate(chosen.Parameters, chosen.Candidate)
 	return optimizer.Round{Point: place.U, Arm: place.Arm, Suggested: chosen.Freely(),
 		Readings: make([]optimizer.Reading, len(c.MetricNames)), Costs: c.Def.KnownInOrder(chosen.KnownValues), Draw: chosen.Decision.Draw(c.Def.Algorithm.Name)}
 }
 
-// decisionRecord keys the numbers of a decision by metric and constraint.
+// decisionRecord returns a decision as the ledger records it, its numbers keyed by metric and
+// constraint.
 func decisionRecord(c *design.Compiled, state *optimizer.State, d optimizer.Decision) ledger.Decision {
 	kept := ledger.Decision{
 		Engine: optimizer.Engine, Algorithm: c.Def.Algorithm.Name,
@@ -430,15 +425,15 @@ func decisionRecord(c *design.Compiled, state *optimizer.State, d optimizer.Deci
 	return kept
 }
 
-// limitsLearned tells whether there is a reading of every metric whose limits are learned, and a model
-// in its units: before, nothing is known of the chance to keep them all.
+// limitsLearned reports whether every metric with a learned limit has a reading and a model in its
+// units. Before that nothing is known of the chance to keep all limits.
 func limitsLearned(c *design.Compiled, state *optimizer.State) bool {
 	return !slices.ContainsFunc(c.Config.Costs, func(cost optimizer.Cost) bool {
 		return cost.Knowledge == optimizer.Learned && !state.Foresees(cost.Metric)
 	})
 }
 
-// keyed is values by name; empty where the algorithm has none.
+// keyed returns the finite values by name. It is empty if the algorithm has none.
 func keyed(names []string, values []float64) map[string]float64 {
 	by := make(map[string]float64, len(values))
 	for i, v := range values {
@@ -449,20 +444,21 @@ func keyed(names []string, values []float64) map[string]float64 {
 	return by
 }
 
-// rule goes on with the decisions for an ask; those before may have been for others.
+// rule makes the decisions for an ask. Earlier decisions of the chooser may have been for other
+// asks.
 func (c *chooser) rule(ctx context.Context, cmd Command, ask Ask) (ruling, error) {
 	snap := c.snap
 	count := 1
 	if ask.Count != nil {
 		count = *ask.Count
 	}
-	if count < 1 || count > maximalCount {
-		return ruling{}, design.NewInvalid("count", fmt.Sprintf("between 1 and %d trials can be asked for at once", maximalCount), count)
+	if count < 1 || count > mostAsked {
+		return ruling{}, design.NewInvalid("count", fmt.Sprintf("between 1 and %d trials can be asked for at once", mostAsked), count)
 	}
 	if err := mayChoose(snap); err != nil {
 		return ruling{}, err
 	}
-	want, faults := ask.wants(snap.Compiled())
+	want, faults := ask.requirements(snap.Compiled())
 	if err := faults.Err(); err != nil {
 		return ruling{}, err
 	}
@@ -479,8 +475,8 @@ func (c *chooser) rule(ctx context.Context, cmd Command, ask Ask) (ruling, error
 		}
 		c.count++
 		chosen.Number = len(snap.Trials) + c.count
-		chosen.Decision.Because = explain(snap.Compiled().Def, *chosen, decidedBy(cmd.By, snap, snap.Compiled(), c.state))
-		c.record(&ruled, *chosen)
+		chosen.Decision.Because = explain(snap.Compiled().Def, *chosen, backgroundOf(cmd.By, snap, snap.Compiled(), c.state))
+		c.draft(&ruled, *chosen)
 	}
 	return ruled, nil
 }
@@ -489,8 +485,8 @@ func (s *Models) ruleAsk(ctx context.Context, cmd Command, snap *ledger.Snapshot
 	return (&chooser{models: s, snap: snap}).rule(ctx, cmd, ask)
 }
 
-// record adds a choice to what is ruled, after the fit that was made for it.
-func (c *chooser) record(ruled *ruling, chosen ledger.ChosenData) {
+// draft adds a choice to the ruling, preceded by the fit that was made for it, if any.
+func (c *chooser) draft(ruled *ruling, chosen ledger.ChosenData) {
 	if c.fit != nil {
 		ruled.drafts = append(ruled.drafts, ledger.Draft{Kind: ledger.Fitted, Data: *c.fit})
 		c.fit = nil
@@ -499,7 +495,7 @@ func (c *chooser) record(ruled *ruling, chosen ledger.ChosenData) {
 	ruled.numbers = append(ruled.numbers, chosen.Number)
 }
 
-// decision is what the first trial that was ruled to begin would record.
+// decision returns the decision of the first trial that the ruling begins, nil if there is none.
 func (r ruling) decision() *ledger.Decision {
 	for _, draft := range r.drafts {
 		if chosen, is := draft.Data.(ledger.ChosenData); is {
@@ -509,8 +505,8 @@ func (r ruling) decision() *ledger.Decision {
 	return nil
 }
 
-// foreseen is the study with the fit that was made for the decision, which tells what results it
-// expects.
+// foreseen returns the study with the fit that the ruling begins with, since the predictions of the
+// decision rest on it.
 func (r ruling) foreseen(snap *ledger.Snapshot) *ledger.Snapshot {
 	if fit, is := r.drafts[0].Data.(ledger.FittedData); is {
 		return snap.WithFit(fit)
@@ -518,8 +514,8 @@ func (r ruling) foreseen(snap *ledger.Snapshot) *ledger.Snapshot {
 	return snap
 }
 
-// rulePersonal begins a trial that a person chose, placed in the space; replicateOf is the one that it
-// repeats, 0 for none.
+// rulePersonal begins a trial that a person chose at a place; replicateOf is the number of the
+// trial that it repeats, 0 for none.
 func (s *Models) rulePersonal(ctx context.Context, cmd Command, snap *ledger.Snapshot, own OwnTrial, place optimizer.Place, known optimizer.Known, replicateOf int) (ruling, error) {
 	c := chooser{models: s, snap: snap}
 	if err := c.begin(ctx); err != nil {
@@ -527,43 +523,44 @@ func (s *Models) rulePersonal(ctx context.Context, cmd Command, snap *ledger.Sna
 	}
 	d, err := compute(ctx, s.Derived, snap.ID, func(ctx context.Context) (optimizer.Decision, error) { return c.state.Own(ctx, place, known) })
 	if err != nil {
-		return ruling{}, notComputable(ctx, err)
+		return ruling{}, computeError(ctx, err)
 	}
-	chosen, err := c.keep(ledger.Manual, own.Parameters, d, own.Brought)
+	chosen, err := c.chosenData(ledger.Manual, own.Parameters, d, own.Brought)
 	if err != nil {
 		return ruling{}, err
 	}
 	chosen.Number, chosen.Note, chosen.ReplicateOf = len(snap.Trials)+1, own.Note, replicateOf
-	chosen.Decision.Because = explain(snap.Compiled().Def, *chosen, decidedBy(cmd.By, snap, snap.Compiled(), c.state))
+	chosen.Decision.Because = explain(snap.Compiled().Def, *chosen, backgroundOf(cmd.By, snap, snap.Compiled(), c.state))
 	var ruled ruling
-	c.record(&ruled, *chosen)
+	c.draft(&ruled, *chosen)
 	return ruled, nil
 }
 
-// Ask asks for Count suggestions, each a round of its own.
+// Ask asks for Count suggestions, each of which is a round of its own.
 type Ask struct {
 	Count *int `json:"count,omitempty"` // 1 to 50; nil means 1
-	// Held are settings that are given, as where an oven is warm already; the others are chosen.
+	// Held are settings that are fixed beforehand, such as the temperature of an oven that is warm
+	// already; the algorithm chooses the others.
 	Held design.Settings `json:"held,omitempty"`
 	design.Brought
 }
 
-// wanted is what one decision has to keep to.
-type wanted struct {
+// requirements is what a decision has to comply with.
+type requirements struct {
 	known   optimizer.Known
 	brought design.Brought
 	held    []string          // parameters, in the order of the study
 	config  *optimizer.Config // under which those are held
 }
 
-// wants is what an ask wants of each decision.
-func (ask Ask) wants(c *design.Compiled) (wanted, design.Faults) {
+// requirements returns what each decision for the ask has to comply with.
+func (ask Ask) requirements(c *design.Compiled) (requirements, design.Faults) {
 	known, faults := c.Known(ask.Brought)
 	config, held, wrong := c.Holding(ask.Held, "held")
-	return wanted{known, ask.Brought, held, config}, append(faults, wrong...)
+	return requirements{known, ask.Brought, held, config}, append(faults, wrong...)
 }
 
-// OwnTrial is a person's own choice, with results if they are there already.
+// OwnTrial is a trial that a person chose, with its results if there are any yet.
 type OwnTrial struct {
 	Parameters design.Settings           `json:"parameters"`
 	Metrics    map[string]ledger.Reading `json:"metrics,omitempty"`
@@ -571,7 +568,8 @@ type OwnTrial struct {
 	design.Brought
 }
 
-// Place finds where it lies. A step rounds what is to be run, not what was.
+// Place returns the settings as they are kept, and their place. A parameter's step rounds settings
+// that are still to be run; with readings the trial was run already, and they stay exact.
 func (own OwnTrial) Place(c *design.Compiled, at string) (design.Settings, optimizer.Place, design.Faults) {
 	place := c.Place
 	if len(own.Metrics) > 0 {
@@ -581,4 +579,4 @@ func (own OwnTrial) Place(c *design.Compiled, at string) (design.Settings, optim
 	return settings, there, append(faults, c.Forbids(settings, there, at)...)
 }
 
-const maximalCount = 50
+const mostAsked = 50

@@ -219,7 +219,7 @@ func TestTheLockIsNotHeldForLong(t *testing.T) {
 	t.Parallel()
 	q := newCrowd(t)
 	clock, turns, late := q.bench.clock, 0, make(chan askedOf)
-	q.bench.service.now = func() time.Time { clock = clock.Add(atOnce); return clock }
+	q.bench.service.now = func() time.Time { clock = clock.Add(turnTime); return clock }
 	q.bench.service.store = counted{q.store, func() {
 		if turns++; turns == 2 {
 			late = q.join(t.Context(), Command{By: "latecomer"}, Ask{})

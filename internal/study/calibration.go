@@ -16,8 +16,7 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// Finding is something about a study that keeps it from doing as well as it could, and what would
-// help.
+// Finding is something that keeps a study from doing as well as it could, with a remedy.
 type Finding struct {
 	Kind      string `json:"kind"` // "scale": a number is on a linear scale that belongs on a log one; "doubt": what was told of a trial looks like a slip; "drift": a metric comes out otherwise than it did; "calibration": its readings leave the bands predicted for them too often
 	Parameter string `json:"parameter,omitempty"`
@@ -29,11 +28,11 @@ type Finding struct {
 }
 
 // A tabular CUSUM (Page 1954; Montgomery, Introduction to Statistical Quality Control): S⁺ = max(0,
-// S⁺ + z − k), S⁻ = max(0, S⁻ − z − k), a drift being signalled beyond h. With k = ½ a shift of one
-// standard deviation shows soonest, after about 12 readings. No residual counts for more than 2:
-// the predictions of a young model are often far out once or twice, which is no drift, and so it
-// takes four readings on one side at least. A process that stands, with standard normal residuals,
-// passes h = 5 about once in 850 readings.
+// S⁺ + z − k), S⁻ = max(0, S⁻ − z − k), which signals a drift beyond h. With k = ½ it detects a
+// shift of one standard deviation soonest, after about 12 readings. Residuals are clipped at ±2,
+// because a young model is often far out once or twice without any drift; so a signal takes at
+// least four readings on one side. Without drift, standard normal residuals pass h = 5 about once
+// in 850 readings.
 const (
 	CUSUMSlack      = 0.5
 	CUSUMLimit      = 5
@@ -41,10 +40,10 @@ const (
 	CUSUMFalseAlarm = 850 // readings of a process that stands, on average, until the limit is passed
 )
 
-// Drift is what a metric's one-step-ahead residuals, in standard deviations of a reading, and all its
-// readings together say of a change with time. A shift is seen by either: residuals tell of one that comes
-// slowly, or has just come; a model that has learned from readings after it no longer wonders, and takes it
-// for the work of their settings where that can be.
+// Drift describes a metric's change with time, from its one-step-ahead residuals (in standard
+// deviations of a reading) and from all its readings together. Either can detect a shift. Residuals
+// show one that comes slowly or has just come; later the model has learned from readings after the
+// shift, and attributes it to their settings if it can.
 type Drift struct {
 	Numbers   []int // of the trials
 	Residuals []float64
@@ -55,7 +54,7 @@ type Drift struct {
 	Past      []Spell               // times that a sum was beyond the limit and came back from it, in the order they ended
 }
 
-// Came says how readings of a metric that drifts have come out of late.
+// Came says how recent readings of a drifting metric came out.
 func (d Drift) Came(metric string) string {
 	side, than := "lower", "out %s than predicted, again and again,"
 	if d.Rising {
@@ -67,15 +66,13 @@ func (d Drift) Came(metric string) string {
 	return fmt.Sprintf("%s has come "+than+" since about trial %d", design.OpeningName(metric), side, d.Since)
 }
 
-// FewPredictions is how many predicted readings there have to be before anything is said of how
-// well they were predicted.
+// FewPredictions is the smallest number of predicted readings from which predictions are judged.
 const FewPredictions = 5
 
-// BandVerdict is what the readings that fell inside bands, of all for which one that should hold 95 % of them
-// was drawn before, say of the bands.
+// BandVerdict is the verdict on predicted 95 % bands, given how many readings fell inside.
 type BandVerdict int
 
-// NothingAgainst is no proof that the bands are right.
+// NothingAgainst does not prove that the bands are right.
 const (
 	TooFew BandVerdict = iota
 	NothingAgainst
@@ -83,17 +80,17 @@ const (
 	TooWide
 )
 
-// surprise is how many times likelier than by bands that are right readings have to be before they
-// speak against them.
+// surprise is the likelihood ratio from which readings count as evidence against the bands.
 const surprise = 20
 
-// JudgeBands judges bands by k of n readings inside them. They speak against bands that hold a share
-// p = 0.95 when bands of which any smaller share is as likely, or any larger one, explain them
-// that much better:
+// JudgeBands judges bands by k of n readings inside them. The evidence is against bands that should
+// hold a share p = 0.95 if a uniformly distributed smaller share, or a larger one, explains the
+// readings that much better:
 //
 //	∫ qᵏ (1 − q)ⁿ⁻ᵏ dq / (length · pᵏ (1 − p)ⁿ⁻ᵏ) ≥ 20, over q in [0, p] or in [p, 1].
 //
-// By Ville (1939) that ever happens, however often one looks, to at most one in 20 of those that are right.
+// By Ville (1939) at most one in 20 correct bands is ever rejected on a given side, however often one
+// looks.
 func JudgeBands(c optimizer.Coverage) BandVerdict {
 	if c.Count < FewPredictions {
 		return TooFew
@@ -111,12 +108,12 @@ func JudgeBands(c optimizer.Coverage) BandVerdict {
 	return NothingAgainst
 }
 
-// String says it as a sentence of its own does.
+// String returns the verdict as an independent sentence without its full stop.
 func (v BandVerdict) String() string {
 	return [...]string{"too few to judge", "nothing speaks against the bands", "the bands are too narrow", "the bands are wider than they need to be"}[v]
 }
 
-// CoverageWords says how many readings fell inside the bands, and what that says of them.
+// CoverageWords says how many readings fell inside the bands, with the verdict.
 func CoverageWords(c optimizer.Coverage) string {
 	them := "them"
 	if c.Count == 1 {
@@ -125,7 +122,7 @@ func CoverageWords(c optimizer.Coverage) string {
 	return fmt.Sprintf("%d of %s fell in the 95\u202f%% band predicted for %s (noise included): %s.", c.Inside(), design.Count(c.Count, "reading", "readings"), them, JudgeBands(c))
 }
 
-// Miscalibrated lists the metrics whose readings leave the bands too often.
+// Miscalibrated returns the metrics whose bands are too narrow.
 func Miscalibrated(snap *ledger.Snapshot, calibrations map[string]optimizer.Calibration) []Finding {
 	return lists.Pick(snap.Compiled().MetricNames, func(metric string) (Finding, bool) {
 		c := calibrations[metric]
@@ -134,14 +131,14 @@ func Miscalibrated(snap *ledger.Snapshot, calibrations map[string]optimizer.Cali
 	})
 }
 
-// drifted is what the residuals of a metric say, and whether that is a drift: too few predictions are
-// none.
+// drifted returns the drift of a metric, and whether it counts as one: there must be enough
+// predictions.
 func drifted(c optimizer.Calibration) (Drift, bool) {
 	d := DriftOf(c)
 	return d, c.Count >= FewPredictions && d.Since > 0
 }
 
-// Drifting lists the metrics that drift, under an algorithm that takes them to stand.
+// Drifting returns the metrics that drift, none under an algorithm that is made for drift.
 func Drifting(snap *ledger.Snapshot, calibrations map[string]optimizer.Calibration) (found []Finding) {
 	if snap.Compiled().Algorithm.ForDrift {
 		return nil
@@ -156,15 +153,14 @@ func Drifting(snap *ledger.Snapshot, calibrations map[string]optimizer.Calibrati
 	return found
 }
 
-// Spell is a time during which readings came out on one side again and again, until the model had
-// caught up.
+// Spell is a run of trials during which readings came out on one side, until the model caught up.
 type Spell struct {
 	From, Until int // the trial from which the sum grew, and the last with which it was beyond the limit
 	Rising      bool
 }
 
-// DriftOf follows the CUSUM along residuals, and asks for a shift. A limit that the sum has come back
-// from is no drift: the model has caught up.
+// DriftOf computes the CUSUM of the residuals and looks for a level shift. A sum that has come back
+// below the limit is no drift: the model has caught up.
 func DriftOf(c optimizer.Calibration) Drift {
 	var d Drift
 	up, down := 0.0, 0.0
@@ -189,9 +185,9 @@ func DriftOf(c optimizer.Calibration) Drift {
 	return d
 }
 
-// spells are the times that a sum has passed the limit and come back from it, and the trial from which
-// it has grown if it is beyond it now, else 0: there the change is most likely to have come. From when
-// it leaves 0 until it is there again it counts as one.
+// spells returns the past excursions of a sum beyond the limit, and, if the sum is beyond it now,
+// the trial from which it has grown, which is where the change most likely came; else 0. An
+// excursion lasts from when the sum leaves 0 until it is back there.
 func spells(numbers []int, sums []float64, rising bool) (past []Spell, since int) {
 	now := Spell{Rising: rising}
 	end := func() {

@@ -14,7 +14,7 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// Create makes a study of a definition.
+// Create makes a study with the given definition.
 func (s *Service) Create(ctx context.Context, cmd Command, def design.Definition) (*ledger.Snapshot, error) {
 	checked, err := def.Check()
 	if err != nil {
@@ -37,7 +37,7 @@ func (s *Service) Edit(ctx context.Context, cmd Command, id string, edit ledger.
 	if err != nil {
 		return nil, err
 	}
-	return s.change(ctx, cmd, id, always, func(*ledger.Snapshot) (ruling, error) { return ruled, nil })
+	return s.change(ctx, cmd, id, nil, func(*ledger.Snapshot) (ruling, error) { return ruled, nil })
 }
 
 func ruleEdit(edit ledger.EditedData) (ruling, error) {
@@ -64,12 +64,11 @@ func ruleEdit(edit ledger.EditedData) (ruling, error) {
 	return ruling{drafts: []ledger.Draft{{Kind: ledger.Edited, Data: edit}}}, nil
 }
 
-// Reconfigure changes the definition from the next decision on. It waits until no decision is being
-// made.
+// Reconfigure changes the definition for the decisions to come. It waits for a decision under way.
 func (s *Service) Reconfigure(ctx context.Context, cmd Command, id string, change design.Reconfiguration) (*ledger.Snapshot, error) {
 	var after *ledger.Snapshot
 	err := s.store.Choosing(ctx, id, func(ctx context.Context) (err error) {
-		after, err = s.change(ctx, cmd, id, always, func(now *ledger.Snapshot) (ruling, error) { return ruleReconfigure(now, change) })
+		after, err = s.change(ctx, cmd, id, nil, func(now *ledger.Snapshot) (ruling, error) { return ruleReconfigure(now, change) })
 		return err
 	})
 	return after, err
@@ -84,12 +83,12 @@ func ruleReconfigure(snap *ledger.Snapshot, change design.Reconfiguration) (ruli
 	if err := append(faults, checkReason(change.Reason)...).Err(); err != nil {
 		return ruling{}, err
 	}
-	err := beyondCandidates(after).Err()
+	err := boundsBeyondCandidates(after).Err()
 	if err == nil {
 		after, err = after.Check()
 	}
 	if err == nil {
-		err = slices.Concat(design.SameShape(before, after), offScale(snap, after), otherMixture(snap, after)).Err()
+		err = slices.Concat(design.SameShape(before, after), checkLogScales(snap, after), checkMixtures(snap, after)).Err()
 	}
 	if invalid, is := errors.AsType[*design.Invalid](err); is {
 		err = change.Placed(after, invalid.Faults).Err()
@@ -107,9 +106,9 @@ func ruleReconfigure(snap *ledger.Snapshot, change design.Reconfiguration) (ruli
 	return ruling{drafts: []ledger.Draft{{Kind: ledger.Reconfigured, Data: ledger.ReconfiguredData{Definition: after, Engine: optimizer.Engine, Changes: changes, Reason: change.Reason}}}}, nil
 }
 
-// beyondCandidates are the faults of bounds that candidates lie beyond. These stay, so that the bounds
-// are what is wrong, once, and not each of the candidates.
-func beyondCandidates(after design.Definition) (faults design.Faults) {
+// boundsBeyondCandidates returns a fault for each bound that candidates lie beyond. Candidates are
+// not changed, so the bound is reported once instead of every candidate.
+func boundsBeyondCandidates(after design.Definition) (faults design.Faults) {
 	for i, p := range after.Parameters {
 		levels := design.Levels(after.Candidates, p.Name)
 		if len(levels) == 0 || p.Type == design.Remainder || p.Low == nil || p.High == nil {
@@ -129,9 +128,9 @@ func beyondCandidates(after design.Definition) (faults design.Faults) {
 	return faults
 }
 
-// offScale are the faults of logarithmic scales that past trials have no place on: what is not above
-// 0 was run while the scale was linear, and no model can be worked out of it any more.
-func offScale(snap *ledger.Snapshot, after design.Definition) (faults design.Faults) {
+// checkLogScales returns a fault for each logarithmic scale on which past trials have no place: a
+// trial at 0 or below, run while the scale was linear, could not be modelled any more.
+func checkLogScales(snap *ledger.Snapshot, after design.Definition) (faults design.Faults) {
 	for i, p := range after.Parameters {
 		if t := notAboveZero(snap, p.Name); p.Logarithmic() && t != nil {
 			faults.Add(fmt.Sprintf("parameters[%d].scale", i), p.Scale, "a logarithmic scale has numbers above 0, and trial %d was run at %s", t.Number, design.WriteSetting(p, t.Parameters[p.Name]))
@@ -140,9 +139,9 @@ func offScale(snap *ledger.Snapshot, after design.Definition) (faults design.Fau
 	return faults
 }
 
-// otherMixture are the faults of remainders that past trials do not have: their parts add up to what the
-// remainder was of. Ledgers may hold such a change, which was possible once.
-func otherMixture(snap *ledger.Snapshot, after design.Definition) (faults design.Faults) {
+// checkMixtures returns a fault for each remainder that no longer fits past trials, whose parts add
+// up to the old total. Older ledgers may hold such a change.
+func checkMixtures(snap *ledger.Snapshot, after design.Definition) (faults design.Faults) {
 	if len(snap.Trials) == 0 {
 		return nil
 	}
@@ -161,7 +160,7 @@ func otherMixture(snap *ledger.Snapshot, after design.Definition) (faults design
 	return faults
 }
 
-// Correction changes what was told. A nil reading takes the value back.
+// Correction changes what was told of a trial. A nil reading takes the value back.
 type Correction struct {
 	Number     int                        `json:"-"`
 	Metrics    map[string]*ledger.Reading `json:"metrics,omitempty"`
@@ -171,14 +170,14 @@ type Correction struct {
 
 // Correct changes what was told of a trial. The ledger keeps both values and the reason.
 func (s *Service) Correct(ctx context.Context, cmd Command, id string, c Correction) (*ledger.Snapshot, error) {
-	sensible := func(base *ledger.Snapshot) bool {
-		return hasAll(base, c.Metrics, c.Parameters) && len(checkReason(c.Reason)) == 0
+	possible := func(base *ledger.Snapshot) bool {
+		return knowsNames(base, c.Metrics, c.Parameters) && len(checkReason(c.Reason)) == 0
 	}
-	return s.change(ctx, cmd, id, sensible, correcting(cmd, c))
+	return s.change(ctx, cmd, id, possible, correctionRule(cmd, c))
 }
 
-// correcting rules on a correction as whoever makes it was sure of it.
-func correcting(cmd Command, c Correction) func(now *ledger.Snapshot) (ruling, error) {
+// correctionRule returns the rule for a correction, including the confirmation of doubts.
+func correctionRule(cmd Command, c Correction) func(now *ledger.Snapshot) (ruling, error) {
 	return func(now *ledger.Snapshot) (ruling, error) {
 		ruled, err := ruleCorrect(now, c)
 		if err != nil {
@@ -203,7 +202,7 @@ func ruleCorrect(snap *ledger.Snapshot, c Correction) (ruling, error) {
 		if faults.Full() {
 			break
 		}
-		value, wrong, err := correctedValue(snap, trial, name, c.Metrics[name])
+		value, wrong, err := ruleCorrectedValue(snap, trial, name, c.Metrics[name])
 		faults = append(faults, wrong...)
 		refused = cmp.Or(refused, err)
 		if data.Metrics == nil {
@@ -212,7 +211,7 @@ func ruleCorrect(snap *ledger.Snapshot, c Correction) (ruling, error) {
 		data.Metrics[name] = value
 	}
 	if c.Parameters != nil {
-		after, candidate, known, wrong := settingsUsed(snap, trial, c.Parameters)
+		after, candidate, known, wrong := placeUsed(snap, trial, c.Parameters)
 		faults = append(faults, wrong...)
 		if len(wrong) == 0 && maps.Equal(after, trial.Parameters) {
 			faults.Add("parameters", nil, "these are the settings already kept")
@@ -226,7 +225,7 @@ func ruleCorrect(snap *ledger.Snapshot, c Correction) (ruling, error) {
 	return ruleOf(ledger.Corrected, c.Number, data), refused
 }
 
-func correctedValue(snap *ledger.Snapshot, trial *ledger.Trial, name string, after *ledger.Reading) (ledger.CorrectedValue, design.Faults, error) {
+func ruleCorrectedValue(snap *ledger.Snapshot, trial *ledger.Trial, name string, after *ledger.Reading) (ledger.CorrectedValue, design.Faults, error) {
 	faults := checkMetricName(snap, name)
 	if after != nil {
 		faults = append(faults, checkReading(name, *after)...)
@@ -247,10 +246,10 @@ func correctedValue(snap *ledger.Snapshot, trial *ledger.Trial, name string, aft
 	return ledger.CorrectedValue{Before: &ledger.Reading{Value: m.Value, StdDev: m.StdDev}, After: after}, nil, nil
 }
 
-// Confirm says that what is doubted of a trial is right. It stays said. Whoever was shown other doubts
-// than there are by now, as forms tell, has not said so of these.
+// Confirm records that the doubted values of a trial are right, for good. It fails if the sender,
+// as forms tell, was shown other doubts than there are now.
 func (s *Service) Confirm(ctx context.Context, cmd Command, id string, number int) (*ledger.Snapshot, error) {
-	return s.change(ctx, cmd, id, always, func(now *ledger.Snapshot) (ruling, error) {
+	return s.change(ctx, cmd, id, nil, func(now *ledger.Snapshot) (ruling, error) {
 		trial, err := mayTellOf(now, number)
 		if err == nil && len(trial.Doubts) == 0 {
 			err = conflict("Nothing about trial %d is in doubt.", number)
@@ -262,13 +261,13 @@ func (s *Service) Confirm(ctx context.Context, cmd Command, id string, number in
 	})
 }
 
-// Close ends or sets aside a trial: kind is Failed, Abandoned, Excluded or Included. Failing it again
-// with another cause corrects the first.
+// Close ends a trial or takes it out of the data: kind is Failed, Abandoned, Excluded or Included.
+// Failing a trial again with another cause corrects the cause.
 func (s *Service) Close(ctx context.Context, cmd Command, id string, kind ledger.Kind, data ledger.ClosedData) (*ledger.Snapshot, error) {
 	if err := checkClosing(kind, data).Err(); err != nil {
 		return nil, err
 	}
-	return s.change(ctx, cmd, id, always, func(now *ledger.Snapshot) (ruling, error) { return ruleClose(now, kind, data) })
+	return s.change(ctx, cmd, id, nil, func(now *ledger.Snapshot) (ruling, error) { return ruleClose(now, kind, data) })
 }
 
 func ruleClose(snap *ledger.Snapshot, kind ledger.Kind, data ledger.ClosedData) (ruling, error) {
@@ -300,7 +299,7 @@ func mayClose(trial *ledger.Trial, kind ledger.Kind, cause ledger.Cause) error {
 			return conflict("Trial %d is completed. To leave its results out, exclude it.", trial.Number)
 		}
 		if !trial.Waiting() && trial.Status == ledger.Status(kind) && trial.Cause == cause {
-			return conflict("Trial %d is %s already.", trial.Number, ended(trial))
+			return conflict("Trial %d is %s already.", trial.Number, endedHow(trial))
 		}
 	case ledger.Excluded:
 		if trial.Excluded {
@@ -316,8 +315,8 @@ func mayClose(trial *ledger.Trial, kind ledger.Kind, cause ledger.Cause) error {
 	return nil
 }
 
-// ended says how a trial ended that waits no more.
-func ended(trial *ledger.Trial) string {
+// endedHow says how a trial ended that does not wait any more.
+func endedHow(trial *ledger.Trial) string {
 	switch trial.Cause {
 	case ledger.BySettings:
 		return "failed because of its settings"
@@ -327,7 +326,7 @@ func ended(trial *ledger.Trial) string {
 	return string(trial.Status)
 }
 
-// DoubtCorrection judges what a correction puts in place of what was told.
+// DoubtCorrection returns the doubts about the values that a correction puts in place.
 func DoubtCorrection(snap *ledger.Snapshot, trial *ledger.Trial, c Correction) []Doubt {
 	readings := map[string]ledger.Reading{}
 	for name, after := range c.Metrics {
@@ -338,15 +337,15 @@ func DoubtCorrection(snap *ledger.Snapshot, trial *ledger.Trial, c Correction) [
 	return DoubtTelling(snap, trial, ledger.Telling{Metrics: readings, Parameters: c.Parameters})
 }
 
-// UndoTime is for how long whoever told a result may take it back with one press. Later, a
-// correction says why.
+// UndoTime is for how long a person can undo their telling with one press. Later, a correction with
+// a reason is needed.
 const UndoTime = time.Minute
 
 const undoReason = "undone right after saving"
 
 // Undo takes back the caller's own last telling of a trial, by an event like a correction's: the
-// readings are gone as if never told, and the settings are again those before. What had ended without
-// results has ended so again. A note stays.
+// readings are removed as if never told, and the previous settings and ending without results are
+// restored. A note stays.
 func (s *Service) Undo(ctx context.Context, cmd Command, id string, number int) (*ledger.Snapshot, error) {
 	base, err := s.latest(ctx, id)
 	if err != nil {
@@ -362,7 +361,7 @@ func (s *Service) Undo(ctx context.Context, cmd Command, id string, number int) 
 	return after, err
 }
 
-// telling is the last event about a trial, if it is one of results.
+// telling is a Told event that is the last event about its trial, and the study before it.
 type telling struct {
 	event  ledger.Event
 	data   ledger.ToldData
@@ -388,7 +387,7 @@ func (s *Service) lastTelling(ctx context.Context, snap *ledger.Snapshot, number
 	return last, err
 }
 
-// ruleUndo takes back the telling, nil when the last event about the trial was none.
+// ruleUndo takes back last, which is nil if the last event about the trial was no telling.
 func ruleUndo(snap *ledger.Snapshot, number int, last *telling, author string, now time.Time) (ruling, error) {
 	if err := mayTell(snap); err != nil {
 		return ruling{}, err
@@ -414,28 +413,30 @@ func ruleUndo(snap *ledger.Snapshot, number int, last *telling, author string, n
 	}
 	ruled, err := ruleCorrect(snap, back)
 	if kind, ended, by := last.before.Ending(number); err == nil && kind != "" && len(back.Metrics) > 0 {
-		ended.Reason = saidBy(by, last.event.By, ended.Reason)
+		ended.Reason = quoted(by, last.event.By, ended.Reason)
 		ruled.drafts = append(ruled.drafts, ledger.Draft{Kind: kind, Data: ended})
 	}
 	return ruled, err
 }
 
-// saidBy is a reason in the mouth of somebody who may not be the one who gave it.
-func saidBy(by, mouth, reason string) string {
+// quoted returns a reason as quoted by mouth, with the name of the person who gave it if that is
+// another.
+func quoted(by, mouth, reason string) string {
 	if by == mouth {
 		return reason
 	}
 	said := []rune(by + " said: " + reason)
-	return string(said[:min(len(said), maximalReason)])
+	return string(said[:min(len(said), longestReason)])
 }
 
-// undoLeft is for how long a telling of that moment can still be undone. One from further ahead than
-// servers' clocks differ is as old as nobody knows.
+// undoLeft returns for how long a telling can still be undone. A telling that lies in the future by
+// more than UndoTime cannot be.
 func undoLeft(told, now time.Time) time.Duration {
 	return UndoTime - now.Sub(told).Abs()
 }
 
-// Undoable tells whether an author could undo the last telling of a trial now, and for how long.
+// Undoable returns which metrics the author could take back now by undoing the last telling of a
+// trial, and for how long.
 func Undoable(snap *ledger.Snapshot, t *ledger.Trial, author string, now time.Time) (metrics []string, left time.Duration) {
 	if snap.State == ledger.Archived {
 		return nil, 0
@@ -454,8 +455,8 @@ func Undoable(snap *ledger.Snapshot, t *ledger.Trial, author string, now time.Ti
 	return metrics, left
 }
 
-// Impact is what a correction, or a change of limits, bounds or settings, would change, before it
-// is made. Pairs are before and after.
+// Impact is what a correction, or a change of limits, bounds or settings, would change. Pairs are
+// before and after.
 type Impact struct {
 	Trial          *ledger.Trial              `json:"trial,omitempty"`   // that would be corrected, as it would be
 	Changes        []design.Change            `json:"changes,omitempty"` // of the definition
@@ -471,24 +472,24 @@ type Impact struct {
 	Withheld       string                     `json:"withheld,omitempty"` // why nothing can be said of the model
 }
 
-// Standing counts trials by whether they are within every limit.
+// Standing counts trials within every limit, beyond one, and unknown.
 type Standing struct {
 	Within  int `json:"within"`
 	Broken  int `json:"broken"`
 	Unknown int `json:"unknown"` // not every limit's metric was read
 }
 
-// TurnedTrial is a trial before and after; null where not every limit's metric was read.
+// TurnedTrial is a trial whose feasibility changes; null where not every limit's metric was read.
 type TurnedTrial struct {
 	Number int   `json:"number"`
 	Before *bool `json:"before"`
 	After  *bool `json:"after"`
 }
 
-// PreviewCorrection works out what Correct would change and stores nothing. It asks nothing back.
+// PreviewCorrection returns what Correct would change, stores nothing and raises no doubts.
 func (s *Service) PreviewCorrection(ctx context.Context, cmd Command, id string, c Correction) (Impact, error) {
 	_, after, impact, err := s.preview(ctx, cmd, id, func(now *ledger.Snapshot) (ruling, error) {
-		ruled, err := correcting(cmd, c)(now)
+		ruled, err := correctionRule(cmd, c)(now)
 		if _, odd := errors.AsType[*Doubtful](err); odd { // since others changed the study, of which nobody was sure
 			err = nil
 		}
@@ -501,7 +502,7 @@ func (s *Service) PreviewCorrection(ctx context.Context, cmd Command, id string,
 	return impact, nil
 }
 
-// PreviewReconfiguration works out what a change of the definition would change and stores nothing.
+// PreviewReconfiguration returns what a change of the definition would change, and stores nothing.
 func (s *Service) PreviewReconfiguration(ctx context.Context, id string, change design.Reconfiguration) (Impact, error) {
 	before, after, impact, err := s.preview(ctx, Command{}, id, func(now *ledger.Snapshot) (ruling, error) { return ruleReconfigure(now, change) })
 	if err != nil {
@@ -533,14 +534,14 @@ func (s *Service) preview(ctx context.Context, cmd Command, id string, rule func
 		return nil, nil, Impact{}, err
 	}
 	impact = Impact{
-		After: after.Definition, Trials: [2]Standing{standing(before), standing(after)}, Turned: turned(before, after),
+		After: after.Definition, Trials: [2]Standing{standingOf(before), standingOf(after)}, Turned: turnedTrials(before, after),
 		Multipliers: inBoth(was.Multipliers, would.Multipliers), Violation: inBoth(was.Violation, would.Violation),
 		Recommendation: [2]*Recommendation{was.Recommendation, would.Recommendation}, NextBefore: next, NextAfter: nextThen, Withheld: cmp.Or(whyThen, why),
 	}
 	return before, after, impact, nil
 }
 
-// inBoth pairs what stands before and after: what only one of them has is not 0 in the other.
+// inBoth pairs the values of names that are in both maps: one that is missing does not count as 0.
 func inBoth[T any](before, after map[string]T) map[string][2]T {
 	both := map[string][2]T{}
 	for name, was := range before {
@@ -551,8 +552,7 @@ func inBoth[T any](before, after map[string]T) map[string][2]T {
 	return both
 }
 
-// outlook is what the model makes of the study, and what would be suggested next; without them why,
-// where the model cannot be computed.
+// outlook returns the readout and the next suggestion, or why the model cannot be computed.
 func (s *Models) outlook(ctx context.Context, snap *ledger.Snapshot) (readout Readout, next *design.Settings, why string, err error) {
 	if readout, err = s.StateOf(ctx, snap); err == nil {
 		next, err = s.nextChoice(ctx, snap)
@@ -563,12 +563,12 @@ func (s *Models) outlook(ctx context.Context, snap *ledger.Snapshot) (readout Re
 	return readout, next, "", err
 }
 
-func standing(snap *ledger.Snapshot) Standing {
+func standingOf(snap *ledger.Snapshot) Standing {
 	within, known := snap.Feasibility()
 	return Standing{Within: within, Broken: known - within, Unknown: len(snap.Trials) - known}
 }
 
-func turned(before, after *ledger.Snapshot) []TurnedTrial {
+func turnedTrials(before, after *ledger.Snapshot) []TurnedTrial {
 	list := []TurnedTrial{}
 	for i, t := range before.Trials {
 		was, would := t.Feasible, after.Trials[i].Feasible
@@ -579,8 +579,8 @@ func turned(before, after *ledger.Snapshot) []TurnedTrial {
 	return list
 }
 
-// nextChoice is what the next ask would suggest, after the fit that is due with it; nil when it may
-// choose nothing, or when the choice needs a context that only the next ask brings.
+// nextChoice returns what the next ask would suggest, after the fit that is due; nil if no point
+// may be chosen, or if the choice needs a context that only the ask brings.
 func (s *Models) nextChoice(ctx context.Context, snap *ledger.Snapshot) (*design.Settings, error) {
 	known, faults := snap.Compiled().Known(design.Brought{})
 	if len(faults) > 0 {
@@ -595,7 +595,7 @@ func (s *Models) nextChoice(ctx context.Context, snap *ledger.Snapshot) (*design
 		return nil, nil
 	}
 	if err != nil {
-		return nil, notComputable(ctx, err)
+		return nil, computeError(ctx, err)
 	}
 	return new(snap.Compiled().Settings(d.Place)), nil
 }

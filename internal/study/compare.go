@@ -21,7 +21,7 @@ import (
 
 const mostCompared = 20
 
-// Compare asks each of the algorithms what it would choose next on the history of snap, after the
+// Compare returns what each of the algorithms would choose next on the history of snap, after the
 // fit that is due.
 func (s *Models) Compare(ctx context.Context, snap *ledger.Snapshot, with []design.Algorithm) ([]Choice, error) {
 	if len(with) == 0 || len(with) > mostCompared {
@@ -59,7 +59,7 @@ func (s *Models) Compare(ctx context.Context, snap *ledger.Snapshot, with []desi
 	return choices, nil
 }
 
-// compileWith makes a study ready to compute with under another algorithm.
+// compileWith compiles a study under another algorithm.
 func compileWith(d design.Definition, algorithm design.Algorithm) (*design.Compiled, error) {
 	algorithm.Horizon = cmp.Or(algorithm.Horizon, d.Algorithm.Horizon)
 	d.Algorithm = algorithm
@@ -71,7 +71,7 @@ func compileWith(d design.Definition, algorithm design.Algorithm) (*design.Compi
 }
 
 func (s *Models) choiceOf(ctx context.Context, snap *ledger.Snapshot, c *design.Compiled, history *optimizer.History, known optimizer.Known, brought design.Brought) (Choice, error) {
-	leave, err := s.room.enter(ctx, snap)
+	leave, err := s.memory.enter(ctx, snap)
 	if err != nil {
 		return Choice{}, err
 	}
@@ -79,7 +79,7 @@ func (s *Models) choiceOf(ctx context.Context, snap *ledger.Snapshot, c *design.
 	var state *optimizer.State
 	var d optimizer.Decision
 	err = s.Derived.Compute(scheduler.With(ctx, scheduler.Checking), snap.ID, func(ctx context.Context) (err error) {
-		if state, err = optimizer.ReplayWithin(ctx, c.Config, history, optimizer.Resources{Room: s.room.bytes}); err == nil {
+		if state, err = optimizer.ReplayWithin(ctx, c.Config, history, optimizer.Resources{Room: s.memory.bytes}); err == nil {
 			d, err = state.Suggest(ctx, known)
 		}
 		return err
@@ -102,10 +102,10 @@ func (s *Models) choiceOf(ctx context.Context, snap *ledger.Snapshot, c *design.
 	}
 	decision := decisionRecord(c, state, d)
 	chosen := ledger.ChosenData{Number: state.Round(), Parameters: settings, Decision: &decision, KnownValues: kept}
-	return Choice{Name: c.Def.Algorithm.Name, Parameters: &settings, Because: explain(c.Def, chosen, decidedBy("", snap, c, state))}, nil
+	return Choice{Name: c.Def.Algorithm.Name, Parameters: &settings, Because: explain(c.Def, chosen, backgroundOf("", snap, c, state))}, nil
 }
 
-// relocate moves the faults of err from one place in the request to another.
+// relocate moves the faults of an error from one place in the request to another.
 func relocate(err error, from, to string) error {
 	faulty, is := errors.AsType[*design.Invalid](err)
 	if !is {
@@ -120,31 +120,31 @@ func relocate(err error, from, to string) error {
 	return moved.Err()
 }
 
-// How far a replayed decision may be from the recorded one.
+// The tolerances between a recorded decision and its replay.
 const (
 	numberTolerance = 1e-6 // relative to max(1, |recorded|)
 	searchTolerance = 1e-3 // of the acquisition's range, below the replayed maximum
 )
 
-// comparison holds one recorded decision against its replay.
+// comparison compares one recorded decision with its replay.
 type comparison struct {
 	chosen    ledger.ChosenData
-	seen      *verifier
+	verifier  *verifier
 	different []Difference
 }
 
 func (c *comparison) run(ctx context.Context) error {
-	state, err := c.seen.stateAt(ctx, c.chosen.Number)
+	state, err := c.verifier.stateAt(ctx, c.chosen.Number)
 	if err != nil {
 		return err
 	}
-	compiled := c.seen.snap.Compiled()
+	compiled := c.verifier.snap.Compiled()
 	place := compiled.Locate(c.chosen.Parameters, c.chosen.Candidate)
-	want, wrong := Ask{Held: c.chosen.HeldSettings(), Brought: c.chosen.Brought}.wants(compiled)
+	want, wrong := Ask{Held: c.chosen.HeldSettings(), Brought: c.chosen.Brought}.requirements(compiled)
 	if err := wrong.Err(); err != nil {
 		return err
 	}
-	if state, err = want.from(ctx, state); err != nil {
+	if state, err = want.apply(ctx, state); err != nil {
 		return err
 	}
 	known := want.known
@@ -161,7 +161,7 @@ func (c *comparison) run(ctx context.Context) error {
 		case samePoint(compiled.Locate(compiled.Settings(again.Place), candidateOf(again.Place)), place):
 			return c.compareNumbers(decisionRecord(compiled, state, again))
 		}
-		return c.elsewhere(ctx, state, place, known, again)
+		return c.compareOtherPoint(ctx, state, place, known, again)
 	}
 	own, err := state.Own(ctx, place, known)
 	if err != nil {
@@ -170,13 +170,13 @@ func (c *comparison) run(ctx context.Context) error {
 	return c.compareNumbers(decisionRecord(compiled, state, own))
 }
 
-// elsewhere compares a decision whose replay chooses another point.
-func (c *comparison) elsewhere(ctx context.Context, state *optimizer.State, place optimizer.Place, known optimizer.Known, again optimizer.Decision) error {
+// compareOtherPoint compares a decision whose replay chooses another point.
+func (c *comparison) compareOtherPoint(ctx context.Context, state *optimizer.State, place optimizer.Place, known optimizer.Known, again optimizer.Decision) error {
 	own, err := state.Own(ctx, place, known)
 	if err != nil {
 		return err
 	}
-	replayed := decisionRecord(c.seen.snap.Compiled(), state, own)
+	replayed := decisionRecord(c.verifier.snap.Compiled(), state, own)
 	if replayed.Acquisition, err = scoreAt(ctx, state, place, known); err != nil {
 		return err
 	}
@@ -191,7 +191,7 @@ func samePoint(a, b optimizer.Place) bool {
 	return a.Arm == b.Arm && (a.Arm >= 0 || slices.EqualFunc(a.U, b.U, near))
 }
 
-// scoreAt is the acquisition at one place, nil where it may not be chosen.
+// scoreAt returns the acquisition at a place, nil if it may not be chosen.
 func scoreAt(ctx context.Context, state *optimizer.State, place optimizer.Place, known optimizer.Known) (*float64, error) {
 	scores, err := state.Acquisition(ctx, []optimizer.Place{place}, known)
 	if err != nil || scores.Allowed != nil && !scores.Allowed[0] {
@@ -200,11 +200,11 @@ func scoreAt(ctx context.Context, state *optimizer.State, place optimizer.Place,
 	return design.FiniteOrNil(scores.Values[0]), nil
 }
 
-// compareMaximum accepts a recorded point other than the replayed one if its acquisition comes near
-// enough to the maximum.
+// compareMaximum accepts that the recorded point is not the replayed one if its acquisition is
+// close enough to the maximum.
 func (c *comparison) compareMaximum(ctx context.Context, state *optimizer.State, replayed ledger.Decision, again optimizer.Decision, known optimizer.Known) error {
 	if replayed.Acquisition == nil || !again.HasScore {
-		c.differ("parameters", c.chosen.Parameters, c.seen.snap.Compiled().Settings(again.Place))
+		c.differ("parameters", c.chosen.Parameters, c.verifier.snap.Compiled().Settings(again.Place))
 		return nil
 	}
 	spread, err := c.acquisitionRange(ctx, state, known, again.Acquisition)
@@ -217,17 +217,17 @@ func (c *comparison) compareMaximum(ctx context.Context, state *optimizer.State,
 	return nil
 }
 
-// logRange stands for the range of scores that are logarithms, whose smallest value means nothing:
-// within the search tolerance of it, a twentieth of what is maximised.
+// logRange takes the place of the range for logarithmic scores, whose minimum means nothing. With
+// the search tolerance it allows a difference of a twentieth of what is maximised.
 const logRange = 50
 
-// acquisitionRange is the maximum less the smallest value among the candidates, or among the points
-// tried and probes spread over the space.
+// acquisitionRange returns the maximum less the smallest value among the candidates, or among the
+// points tried and points spread over the space.
 func (c *comparison) acquisitionRange(ctx context.Context, state *optimizer.State, known optimizer.Known, maximum float64) (float64, error) {
-	places := c.seen.snap.Compiled().Arms()
+	places := c.verifier.snap.Compiled().Arms()
 	if places == nil {
-		places = c.seen.snap.Compiled().Probes()
-		places = append(places, lists.Map(c.seen.history.Rounds, func(r optimizer.Round) optimizer.Place { return optimizer.Place{U: r.Point, Arm: r.Arm} })...)
+		places = c.verifier.snap.Compiled().Probes()
+		places = append(places, lists.Map(c.verifier.history.Rounds, func(r optimizer.Round) optimizer.Place { return optimizer.Place{U: r.Point, Arm: r.Arm} })...)
 	}
 	if len(places) == 0 {
 		return 0, nil
@@ -248,7 +248,7 @@ func (c *comparison) acquisitionRange(ctx context.Context, state *optimizer.Stat
 	return maximum - smallest, nil
 }
 
-// compareNumbers notes every recorded number that the replay does not give again.
+// compareNumbers records every number that the replay does not reproduce.
 func (c *comparison) compareNumbers(replayed ledger.Decision) error {
 	if c.chosen.Decision.RandomSeed != replayed.RandomSeed {
 		c.differ("random_seed", c.chosen.Decision.RandomSeed, replayed.RandomSeed)
@@ -267,15 +267,15 @@ func (c *comparison) compareNumbers(replayed ledger.Decision) error {
 		a, b := stored[field], again[field]
 		was, isNumber := a.(float64)
 		is, isNumberToo := b.(float64)
-		if same := isNumber && isNumberToo && agrees(was, is) || !isNumber && a == b; !same {
+		if same := isNumber && isNumberToo && closeTo(was, is) || !isNumber && a == b; !same {
 			c.differ(field, a, b)
 		}
 	}
 	return nil
 }
 
-// numbersOf are what a decision records that follows from what it had seen, by its path in JSON;
-// what is null has none.
+// numbersOf returns the parts of a decision that follow from what it had seen, by path in its JSON
+// and without nulls.
 func numbersOf(d ledger.Decision) (map[string]any, error) {
 	text, err := json.Marshal(d)
 	if err != nil {
@@ -311,7 +311,7 @@ func flatten(into map[string]any, path string, value any) {
 	}
 }
 
-func agrees(stored, replayed float64) bool {
+func closeTo(stored, replayed float64) bool {
 	return math.Abs(stored-replayed) <= numberTolerance*max(1, math.Abs(stored))
 }
 

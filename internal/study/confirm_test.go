@@ -73,7 +73,7 @@ func TestRowsThatNobodyWasAskedAboutAreDoubted(t *testing.T) {
 		if odd, plain := b.snap.Trial(10), b.snap.Trial(11); odd.Doubted("yield") == sure || odd.Doubted("impurity") || len(plain.Doubts) > 0 {
 			t.Errorf("%s imports, and of the rows is doubted %+v, %+v", name, odd.Doubts, plain.Doubts)
 		}
-		must.Get(b.service.takeIn("again", nil, b.events))(t)
+		must.Get(b.service.foldImported("again", nil, b.events))(t)
 	}
 }
 
@@ -120,7 +120,7 @@ func TestADryRunSaysWhatWillBeInDoubt(t *testing.T) {
 			for i := range b.events {
 				stepwise = must.Get(ledger.Fold("bench", stepwise, b.events[i:i+1], nil))(t)
 			}
-			for _, read := range []*ledger.Snapshot{b.snap, stepwise, must.Get(b.service.takeIn("bench", nil, b.events))(t)} {
+			for _, read := range []*ledger.Snapshot{b.snap, stepwise, must.Get(b.service.foldImported("bench", nil, b.events))(t)} {
 				if again := lists.Map(read.Trials[:len(doubts)], func(trial *ledger.Trial) []ledger.Doubted { return trial.Doubts }); !reflect.DeepEqual(again, doubts) {
 					t.Errorf("in doubt were %+v\nand now %+v", doubts, again)
 				}

@@ -348,7 +348,7 @@ func TestHarmlessComesOffAgain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringMatching(`'{0,3}[=+@a-]?.{0,3}`).Draw(t, "text")
 		safe := Harmless(text)
-		if got := plain(safe); got != text {
+		if got := unescape(safe); got != text {
 			t.Fatalf("%q became %q and then %q", text, safe, got)
 		}
 		if safe != "" && strings.ContainsRune(formulaStarts, rune(safe[0])) {
@@ -415,7 +415,7 @@ func TestAnOvershootIsImportedAgain(t *testing.T) {
 			t.Errorf("trial %d: used %v of %v, chosen %v of %v", number, got.Parameters, want.Parameters, other.snap.Chosen(number), b.snap.Chosen(number))
 		}
 	}
-	if _, err := other.service.takeIn(newID(), nil, other.events); err != nil {
+	if _, err := other.service.foldImported(newID(), nil, other.events); err != nil {
 		t.Errorf("its ledger is not taken in: %v", err)
 	}
 }
@@ -476,7 +476,7 @@ func TestAKnownValueThatTheSettingsContradict(t *testing.T) {
 	if load, room := b.snap.Trial(2).Metrics["load"].Value, b.snap.Trial(3).Metrics["room"].Value; load != 35 || room != 3 {
 		t.Errorf("kept are load %v and room %v", load, room)
 	}
-	if _, err := b.service.takeIn(newID(), nil, b.events); err != nil {
+	if _, err := b.service.foldImported(newID(), nil, b.events); err != nil {
 		t.Error(err)
 	}
 }
@@ -497,7 +497,7 @@ func TestAKnownValueAtOtherSettingsThanThoseChosen(t *testing.T) {
 	if doubts := doubtRows(other.snap, rows); len(doubts) > 0 {
 		t.Errorf("%s\nis doubted: %+v", table.String(), doubts)
 	}
-	if doubts := doubtRows(b.snap, rows); len(doubts) != 1 || doubts[0].Text != replicateText(1) {
+	if doubts := doubtRows(b.snap, rows); len(doubts) != 1 || doubts[0].Text != doubtReplicateText(1) {
 		t.Errorf("the same trial again is doubted: %+v", doubts)
 	}
 }

@@ -13,24 +13,26 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// chosenBy is what the sentence about a decision needs to know beside its numbers.
-type chosenBy struct {
+// background is what the explanation of a decision needs to know beside its numbers.
+type background struct {
 	by           string
 	withinLimits bool // some trial so far is known to be within every limit
 	best         bool // some counts as the best so far: it is not taken out, nor in doubt
 	algorithm    policy.Description
-	blind        map[string]string // what is missing of a metric before anything can be expected of it
+	unpredicted  map[string]string // what is missing of a metric before anything can be expected of it
 	seen         *ledger.Snapshot  // what was decided from
 }
 
-// decidedBy is that of a decision by a state of the snapshot, compiled so.
-func decidedBy(by string, snap *ledger.Snapshot, compiled *design.Compiled, state *optimizer.State) chosenBy {
+// backgroundOf returns the background of a decision made from a state of the snapshot, compiled as
+// given.
+func backgroundOf(by string, snap *ledger.Snapshot, compiled *design.Compiled, state *optimizer.State) background {
 	feasible, _ := snap.Feasibility()
-	return chosenBy{by: by, withinLimits: feasible > 0, best: snap.Best() != nil, algorithm: compiled.Algorithm, blind: blind(snap, state), seen: snap}
+	return background{by: by, withinLimits: feasible > 0, best: snap.Best() != nil, algorithm: compiled.Algorithm, unpredicted: unpredicted(snap, state), seen: snap}
 }
 
-// aside says of a trial that it is no result to go by, where it waits, broke a limit or is in doubt.
-func (who chosenBy) aside(number int) string {
+// remark returns a remark in brackets on a trial whose results are incomplete, in doubt or beyond a
+// limit.
+func (who background) remark(number int) string {
 	switch t := who.seen.Trial(number); {
 	case t == nil || t.Status == ledger.StatusSuggested:
 		return " (which waits for its results)"
@@ -44,19 +46,19 @@ func (who chosenBy) aside(number int) string {
 	return ""
 }
 
-func (who chosenBy) reads(number int, settings design.Settings) bool {
+func (who background) reads(number int, settings design.Settings) bool {
 	t := who.seen.Trial(number)
 	return t != nil && t.Parameters.Equal(settings)
 }
 
-// broke tells whether a trial is beyond a limit by what is known of it.
-func (who chosenBy) broke(number int) bool {
+// broke reports whether a trial is known to be beyond a limit.
+func (who background) broke(number int) bool {
 	t := who.seen.Trial(number)
 	return t != nil && t.Feasible != nil && !*t.Feasible
 }
 
-// blind is what is missing of metrics of which the next decision of a state expects nothing yet.
-func blind(snap *ledger.Snapshot, state *optimizer.State) map[string]string {
+// unpredicted returns, by metric, what is missing before the state predicts anything of it.
+func unpredicted(snap *ledger.Snapshot, state *optimizer.State) map[string]string {
 	why := map[string]string{}
 	for k, metric := range snap.Compiled().MetricNames {
 		switch {
@@ -69,25 +71,24 @@ func blind(snap *ledger.Snapshot, state *optimizer.State) map[string]string {
 	return why
 }
 
-// explain says in plain words what a trial tries, what the model expects of it and why it was
-// chosen.
-func explain(d design.Definition, p ledger.ChosenData, who chosenBy) string {
+// explain says in plain words what a trial tries, what the model predicts and why it was chosen.
+func explain(d design.Definition, p ledger.ChosenData, who background) string {
 	tries := fmt.Sprintf("Trial %d tries %s", p.Number, describeSettings(d, p.Parameters))
 	if len(p.Held) > 0 {
 		tries += fmt.Sprintf(" (held, as asked: %s)", describeSettings(d, p.HeldSettings()))
 	}
 	reason := p.Decision.Reason
 	if reason == policy.FirstDesign || reason == policy.Space {
-		return tries + ". " + because(d, p, who)
+		return tries + ". " + whyChosen(d, p, who)
 	}
 	predicted := predictions(d, p, who)
 	if w := p.Decision.Works; w != nil {
 		predicted += fmt.Sprintf(", chance that it works %s: %d of %s", design.FormatPercent(w.Chance), w.Failed,
 			design.Count(w.Of, "trial failed because of its settings", "trials failed because of their settings"))
 	}
-	sentence := tries + ": " + predicted + ". " + because(d, p, who)
+	sentence := tries + ": " + predicted + ". " + whyChosen(d, p, who)
 	if reason != policy.Own {
-		sentence += phase(p.Decision.Horizon)
+		sentence += phaseText(p.Decision.Horizon)
 	}
 	if strings.Contains(predicted, "±") {
 		sentence += " Here ± holds about two times in three, without the noise of a reading."
@@ -95,16 +96,16 @@ func explain(d design.Definition, p ledger.ChosenData, who chosenBy) string {
 	return sentence
 }
 
-// phase says whose T the algorithm's constants follow from, where it is not the number of trials
-// planned: a phase of T trials begins with trial T.
-func phase(horizon int) string {
+// phaseText says which phase's T the algorithm's constants use, unless it is the number of trials
+// planned. A phase of T trials begins with trial T.
+func phaseText(horizon int) string {
 	if horizon == 0 {
 		return ""
 	}
 	return fmt.Sprintf(" The algorithm’s constants are those of T = %d, the length of the phase that began with trial %d.", horizon, horizon)
 }
 
-// mostSettings is how many settings a sentence names; the card above it shows them all.
+// mostSettings is how many settings a sentence names; the page lists them all.
 const mostSettings = 6
 
 func describeSettings(d design.Definition, s design.Settings) string {
@@ -119,8 +120,8 @@ func describeSettings(d design.Definition, s design.Settings) string {
 	return design.Listed(parts, "and")
 }
 
-// describeSetting writes "47 °C" when the unit tells which parameter is meant, "6 cycles" for a
-// count in the plural (but "cycles 1", "temp 6" and "k 6"), else the name before the value.
+// describeSetting writes "47 °C" if only one parameter has that unit, "6 cycles" for a count in the
+// plural (but "cycles 1", "temp 6" and "k 6"), else the name before the value.
 func describeSetting(d design.Definition, p design.Parameter, v design.Value) string {
 	value, name := design.WithUnit(design.Name(design.WriteSetting(p, v)), p.Unit, " "), design.Name(p.Name)
 	switch {
@@ -138,9 +139,9 @@ func unitIsUnique(d design.Definition, p design.Parameter) bool {
 }
 
 // predictions lists the objective and every constraint: mean ± sd, the limit, and the chance to
-// stay within it, or within all where there are several.
-func predictions(d design.Definition, p ledger.ChosenData, who chosenBy) string {
-	e := expectation{ChosenData: p, blind: who.blind, limits: map[string][]design.Constraint{}}
+// stay within it, or within all limits if there are several.
+func predictions(d design.Definition, p ledger.ChosenData, who background) string {
+	e := expectation{ChosenData: p, unpredicted: who.unpredicted, limits: map[string][]design.Constraint{}}
 	learned, foretold, kept := 0, true, true
 	for _, c := range d.Constraints {
 		if value, ok := p.KnownValues[c.Name]; ok {
@@ -148,7 +149,7 @@ func predictions(d design.Definition, p ledger.ChosenData, who chosenBy) string 
 			continue
 		}
 		learned++
-		foretold = foretold && who.blind[c.Metric] == ""
+		foretold = foretold && who.unpredicted[c.Metric] == ""
 		e.limits[c.Metric] = append(e.limits[c.Metric], c)
 	}
 	all, o := "", d.Objective
@@ -158,7 +159,7 @@ func predictions(d design.Definition, p ledger.ChosenData, who chosenBy) string 
 		all = "chance to stay within every limit " + design.FormatPercent(*chance)
 	}
 	parts := []string{e.of(o.Metric, o.Metric, o.Unit)}
-	if parts[0] != "" && who.blind[o.Metric] == "" {
+	if parts[0] != "" && who.unpredicted[o.Metric] == "" {
 		parts[0] = "predicted " + parts[0]
 	}
 	for _, c := range d.Constraints {
@@ -177,19 +178,19 @@ func predictions(d design.Definition, p ledger.ChosenData, who chosenBy) string 
 	return strings.Join(parts, ", ")
 }
 
-// expectation is what is expected of the metrics at a chosen point.
+// expectation has what is predicted of the metrics at a chosen point.
 type expectation struct {
 	ledger.ChosenData
-	blind  map[string]string
-	limits map[string][]design.Constraint // those that are learned, by metric
-	chance string                         // to stay within the limit, where it is the only one
+	unpredicted map[string]string
+	limits      map[string][]design.Constraint // those that are learned, by metric
+	chance      string                         // to stay within the limit, where it is the only one
 }
 
-// of says what is expected of a metric, once, with all of its limits. One of which readings are
-// missing has no number: it would be the prior's alone.
+// of says once what is predicted of a metric, with all of its limits. If readings are missing there
+// is no number, since it would be that of the prior alone.
 func (e expectation) of(name, metric, unit string) string {
 	name = design.Name(name)
-	if why := e.blind[metric]; why != "" {
+	if why := e.unpredicted[metric]; why != "" {
 		return why + " of " + name + " yet" + e.within(metric, design.WriteNumber, "")
 	}
 	mean, ok := e.Decision.Mean[metric]
@@ -212,13 +213,13 @@ func (e expectation) within(metric string, write func(threshold float64) string,
 	return " (limits " + design.Listed(limits, "and") + ")"
 }
 
-// safeByDistance tells whether settings are safe by their distance to others that are, and a Lipschitz
-// constant, whatever the model believes of them.
+// safeByDistance reports whether settings count as safe by a Lipschitz constant and their distance
+// to safe ones, whatever the model predicts.
 func safeByDistance(d design.Definition) bool {
 	return !policy.Absent(d.Algorithm.Settings["lipschitz"])
 }
 
-func because(d design.Definition, p ledger.ChosenData, who chosenBy) string {
+func whyChosen(d design.Definition, p ledger.ChosenData, who background) string {
 	highest, objective := "highest", design.Name(d.Objective.Metric)
 	if d.Objective.Direction == "minimize" {
 		highest = "lowest"
@@ -226,7 +227,7 @@ func because(d design.Definition, p ledger.ChosenData, who chosenBy) string {
 	limits, learned, none := limitNames(d), learnedLimits(d, p, nil), ""
 	both := design.Listed(append([]string{objective}, learned...), "and")
 	if learned != nil {
-		none = noneYet(who)
+		none = noneFeasibleYet(who)
 	}
 	switch p.Decision.Reason {
 	case policy.FirstDesign:
@@ -248,18 +249,18 @@ func because(d design.Definition, p ledger.ChosenData, who chosenBy) string {
 		case who.algorithm.NeedsSafeSeeds:
 			among = "the safe settings and the points that the model believes to keep " + keptWithin(limits)
 		}
-		return fmt.Sprintf("Chosen because its optimistic %s is the %s among %s.", objective, highest, among) + noneYet(who)
+		return fmt.Sprintf("Chosen because its optimistic %s is the %s among %s.", objective, highest, among) + noneFeasibleYet(who)
 	case policy.TradeOff:
 		if limits == nil {
 			return fmt.Sprintf("Chosen because its optimistic %s is the %s of all.", objective, highest)
 		}
-		return fmt.Sprintf("Chosen because its optimistic %s is the best after a price for possibly breaking the %s%s.", objective, limitsOn(limits), prices(d, p)) + noneYet(who)
+		return fmt.Sprintf("Chosen because its optimistic %s is the best after a price for possibly breaking the %s%s.", objective, limitsOn(limits), prices(d, p)) + noneFeasibleYet(who)
 	case policy.LeastBad: // of those left alone, since they failed or were tried, some may be within
 		looks := fmt.Sprintf("looks able to stay within the %s", limitsOn(limits))
 		if chance := p.Decision.FeasibilityProbability; chance != nil && *chance >= 0.5 { // most_risk allows less
 			looks = fmt.Sprintf("is as sure to stay within the %s as it has to be now", limitsOn(limits))
 		}
-		return fmt.Sprintf("Chosen because no point that may be tried now %s, and this one comes closest.", looks) + noneYet(who)
+		return fmt.Sprintf("Chosen because no point that may be tried now %s, and this one comes closest.", looks) + noneFeasibleYet(who)
 	case policy.Explore:
 		learns := fmt.Sprintf("%s is the %s", objective, highest)
 		if learned != nil {
@@ -271,17 +272,17 @@ func because(d design.Definition, p ledger.ChosenData, who chosenBy) string {
 	case policy.Sample:
 		return fmt.Sprintf("Chosen because it is the best in one random draw of what %s could be, given the results so far.", both) + none
 	case policy.Improve:
-		return improves(d, p, who)
+		return whyImproves(d, p, who)
 	case policy.Apart:
 		such := "such points"
 		if learned != nil {
 			such = "the points there that are likely to keep " + keptWithin(learned)
 		}
-		return fmt.Sprintf("Chosen apart from the trials that wait, beside which hardly anything is left to gain: of %s it promises the largest improvement of %s%s.", such, objective, over(d, p, who))
+		return fmt.Sprintf("Chosen apart from the trials that wait, beside which hardly anything is left to gain: of %s it promises the largest improvement of %s%s.", such, objective, improvementOver(d, p, who))
 	case policy.Settled:
 		sure, best := "", "the best so far"
-		if number := p.Decision.Incumbent; number > 0 && who.aside(number) != "" {
-			best = fmt.Sprintf("trial %d", number) + who.aside(number)
+		if number := p.Decision.Incumbent; number > 0 && who.remark(number) != "" {
+			best = fmt.Sprintf("trial %d", number) + who.remark(number)
 		}
 		if chances := weighedWith(d, p, who); chances != "" {
 			sure = ", and of those whose chance " + chances + " is no less than that of " + best
@@ -291,48 +292,48 @@ func because(d design.Definition, p ledger.ChosenData, who chosenBy) string {
 	return fmt.Sprintf("Chosen by %s.", p.Decision.Algorithm)
 }
 
-// improves says what a point promises over the best one so far, or that it has the best chance
-// where none is known to be good.
-func improves(d design.Definition, p ledger.ChosenData, who chosenBy) string {
+// whyImproves says what a point promises over the best one so far, or that it has the best chance
+// to be feasible if none is known to be.
+func whyImproves(d design.Definition, p ledger.ChosenData, who background) string {
 	learned, objective := learnedLimits(d, p, nil), design.Name(d.Objective.Metric)
 	compared := p.Decision.ExpectedImprovement != nil
 	switch broken := brokenLimits(d, p); {
 	case broken != nil:
 		return fmt.Sprintf("Chosen although it is known to break the %s: no point within promises any improvement.", limitsOn(broken))
 	case compared && who.reads(p.Decision.Incumbent, p.Parameters):
-		return readsAgain(d, p, who)
+		return whyReadAgain(d, p, who)
 	case learned != nil && !compared && (who.algorithm.Compares || !who.best):
-		return fmt.Sprintf("Chosen because it has the best chance to keep %s.", keptWithin(learned)) + noneYet(who)
+		return fmt.Sprintf("Chosen because it has the best chance to keep %s.", keptWithin(learned)) + noneFeasibleYet(who)
 	case learned != nil && compared && hardlyImproves(d, p) && who.broke(p.Decision.Incumbent):
 		return fmt.Sprintf("Chosen for its chance to keep %s, weighed with %s: it was compared with trial %d, which broke a limit, and hardly any improvement of %s over that one is expected.",
 			keptWithin(learned), objective, p.Decision.Incumbent, objective)
 	}
-	sentence := fmt.Sprintf("Chosen because it promises the largest improvement of %s%s", objective, over(d, p, who))
+	sentence := fmt.Sprintf("Chosen because it promises the largest improvement of %s%s", objective, improvementOver(d, p, who))
 	if chances := weighedWith(d, p, who); chances != "" {
 		sentence += ", weighed with the chance " + chances
 	}
 	return sentence + "."
 }
 
-// readsAgain says why what all points are compared with is read once more, which is not within the
-// limits where nothing that was tried is.
-func readsAgain(d design.Definition, p ledger.ChosenData, who chosenBy) string {
+// whyReadAgain says why the incumbent is read once more. It is not within the limits if no trial
+// is.
+func whyReadAgain(d design.Definition, p ledger.ChosenData, who background) string {
 	number, within, beyond := p.Decision.Incumbent, "", ""
-	if limits := learnedLimits(d, p, who.blind); limits != nil {
+	if limits := learnedLimits(d, p, who.unpredicted); limits != nil {
 		within, beyond = " and as far within the "+limitsOn(limits), " and how far from the "+limitsOn(limits)
 	}
 	know := "whether they are as good" + within + " as they seem"
 	if who.broke(number) {
 		know = "how good they are" + beyond
 	}
-	return fmt.Sprintf("Chosen to read the settings of trial %d%s again: to know %s is worth more than what another point promises.", number, cmp.Or(who.aside(number), ", the best so far,"), know)
+	return fmt.Sprintf("Chosen to read the settings of trial %d%s again: to know %s is worth more than what another point promises.", number, cmp.Or(who.remark(number), ", the best so far,"), know)
 }
 
-// weighedWith are the chances that an improvement is weighed with: of limits of which readings tell, and
-// to work where failures taught it.
-func weighedWith(d design.Definition, p ledger.ChosenData, who chosenBy) string {
+// weighedWith names the chances that an improvement is multiplied with: to keep limits with
+// readings, and to work if trials have failed.
+func weighedWith(d design.Definition, p ledger.ChosenData, who background) string {
 	var chances []string
-	if limits := learnedLimits(d, p, who.blind); limits != nil {
+	if limits := learnedLimits(d, p, who.unpredicted); limits != nil {
 		chances = append(chances, "to stay within the "+limitsOn(limits))
 	}
 	if p.Decision.Works != nil && who.algorithm.Compares { // others only leave out where hardly anything works
@@ -341,30 +342,30 @@ func weighedWith(d design.Definition, p ledger.ChosenData, who chosenBy) string 
 	return design.Listed(chances, "and")
 }
 
-// hardlyAny is the share of the prediction's standard deviation up to which an expected improvement
+// hardlyAny is the part of the prediction's standard deviation up to which an expected improvement
 // is not worth a number.
 const hardlyAny = 1e-3
 
-// hardlyImproves tells whether what a point is expected to improve is not worth a number.
+// hardlyImproves reports whether the expected improvement is not worth a number.
 func hardlyImproves(d design.Definition, p ledger.ChosenData) bool {
 	return *p.Decision.ExpectedImprovement <= hardlyAny*p.Decision.SD[d.Objective.Metric]
 }
 
-// over is how much a point is expected to improve on the best one, counting no improvement where it
-// is worse.
-func over(d design.Definition, p ledger.ChosenData, who chosenBy) string {
+// improvementOver says by how much a point is expected to improve on the incumbent, where a worse
+// value counts as no improvement.
+func improvementOver(d design.Definition, p ledger.ChosenData, who background) string {
 	gain := p.Decision.ExpectedImprovement
 	if gain == nil {
 		return ""
 	}
-	best := fmt.Sprintf("over trial %d", p.Decision.Incumbent) + who.aside(p.Decision.Incumbent)
+	best := fmt.Sprintf("over trial %d", p.Decision.Incumbent) + who.remark(p.Decision.Incumbent)
 	if hardlyImproves(d, p) {
 		return ", though hardly any " + best
 	}
 	return ", on average " + design.Apart(design.WriteBeside(*gain, *gain), d.Objective.Unit, " ") + " " + best
 }
 
-func ownChoice(p ledger.ChosenData, who chosenBy) string {
+func ownChoice(p ledger.ChosenData, who background) string {
 	person := cmp.Or(who.by, "a person")
 	if p.ReplicateOf > 0 {
 		return fmt.Sprintf("Repeats trial %d on purpose; asked for by %s, not chosen by the algorithm.", p.ReplicateOf, person)
@@ -372,14 +373,14 @@ func ownChoice(p ledger.ChosenData, who chosenBy) string {
 	return fmt.Sprintf("Chosen by %s, not by the algorithm.", person)
 }
 
-func noneYet(who chosenBy) string {
+func noneFeasibleYet(who background) string {
 	if who.withinLimits {
 		return ""
 	}
 	return " No trial is known to be within every limit yet."
 }
 
-// prices tells the multipliers of the decision, when the algorithm has any.
+// prices lists the multipliers of the decision, if the algorithm has any.
 func prices(d design.Definition, p ledger.ChosenData) string {
 	var parts []string
 	for _, c := range d.Constraints {
@@ -397,7 +398,7 @@ func prices(d design.Definition, p ledger.ChosenData) string {
 	return " (" + plural(parts, "multiplier ", "multipliers ") + strings.Join(parts, ", ") + ")"
 }
 
-// plural is one of two words, by how many are named.
+// plural returns one or many, by the number of names.
 func plural(names []string, one, many string) string {
 	if len(names) == 1 {
 		return one
@@ -420,7 +421,8 @@ func limitNames(d design.Definition) []string {
 	return lists.Pick(d.Constraints, func(c design.Constraint) (string, bool) { return design.Name(c.Name), true })
 }
 
-// learnedLimits are those of which readings tell, but for what is missing of a metric.
+// learnedLimits returns the limits that are learned from readings, except those of metrics in
+// missing.
 func learnedLimits(d design.Definition, p ledger.ChosenData, missing map[string]string) []string {
 	return lists.Pick(d.Constraints, func(c design.Constraint) (string, bool) {
 		_, known := p.KnownValues[c.Name]
@@ -428,7 +430,7 @@ func learnedLimits(d design.Definition, p ledger.ChosenData, missing map[string]
 	})
 }
 
-// brokenLimits are those that are known beforehand to be broken.
+// brokenLimits returns the limits that are known beforehand to be broken.
 func brokenLimits(d design.Definition, p ledger.ChosenData) []string {
 	return lists.Pick(d.Constraints, func(c design.Constraint) (string, bool) {
 		value, known := p.KnownValues[c.Name]

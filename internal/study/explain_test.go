@@ -30,7 +30,7 @@ func TestTheSentenceOfThePages(t *testing.T) {
 		"Here ± holds about two times in three, without the noise of a reading."
 	d := oven()
 	d.Constraints[0].Name = "impurity"
-	if got := explain(d, predicted(policy.Optimistic), chosenBy{by: "Ana", withinLimits: true}); got != want {
+	if got := explain(d, predicted(policy.Optimistic), background{by: "Ana", withinLimits: true}); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
@@ -57,11 +57,11 @@ func TestTheSentenceHasTheDecisionsChance(t *testing.T) {
 	d.Constraints = append(d.Constraints, design.Constraint{Name: "pressure", Metric: "pressure", Op: "<=", Threshold: 4, Unit: "bar"})
 	p := predicted(policy.Optimistic)
 	p.Decision.Mean["pressure"], p.Decision.SD["pressure"], p.Decision.FeasibilityProbability = 3.1, 0.42, new(0.71)
-	if got, want := explain(d, p, chosenBy{}), "impurity 0.44 ± 0.05 % (limit 0.50 %), pressure 3.1 ± 0.4 bar (limit 4.0 bar), chance to stay within every limit 71 %."; !strings.Contains(got, want) {
+	if got, want := explain(d, p, background{}), "impurity 0.44 ± 0.05 % (limit 0.50 %), pressure 3.1 ± 0.4 bar (limit 4.0 bar), chance to stay within every limit 71 %."; !strings.Contains(got, want) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	p.KnownValues, p.Decision.FeasibilityProbability = map[string]float64{"pressure": 5}, new(0.0)
-	if got, want := explain(d, p, chosenBy{}), "impurity 0.44 ± 0.05 % (limit 0.50 %), pressure 5 bar (limit 4 bar, known beforehand), chance to stay within every limit under 1 %."; !strings.Contains(got, want) {
+	if got, want := explain(d, p, background{}), "impurity 0.44 ± 0.05 % (limit 0.50 %), pressure 5 bar (limit 4 bar, known beforehand), chance to stay within every limit under 1 %."; !strings.Contains(got, want) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
@@ -74,7 +74,7 @@ func TestAMetricIsNamedOnce(t *testing.T) {
 	p := predicted(policy.Optimistic)
 	says := func(want string) {
 		t.Helper()
-		if got := explain(d, p, chosenBy{}); !strings.Contains(got, want) {
+		if got := explain(d, p, background{}); !strings.Contains(got, want) {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}
@@ -100,7 +100,7 @@ func TestSentencesSetNamesApart(t *testing.T) {
 			p.Parameters = design.Settings{"חום": design.NumberValue(47), "מחזורים": design.NumberValue(6)}
 			p.Decision.Mean = map[string]float64{"תפוקה": 82.2, "זיהום": 0.441, "לחץ": 3}
 			p.Decision.SD, p.Decision.Multipliers = map[string]float64{"תפוקה": 5, "זיהום": 0.05, "לחץ": 1}, map[string]float64{"זיהום": 1.7}
-			said := explain(d, p, chosenBy{})
+			said := explain(d, p, background{})
 			if bare := isolated.ReplaceAllString(said, ""); strings.ContainsFunc(bare, func(r rune) bool { return unicode.Is(unicode.Hebrew, r) }) || bare == said {
 				t.Errorf("%s: %s", reason, said)
 			}
@@ -130,7 +130,7 @@ func TestEveryReasonHasItsSentence(t *testing.T) {
 		policy.Restart:     "spread trials over the whole space once more: the region around the best of the last search shrank to nothing without anything better.",
 		policy.Own:         "Chosen by Ana, not by the algorithm.",
 	} {
-		got := explain(d, predicted(reason), chosenBy{by: "Ana"})
+		got := explain(d, predicted(reason), background{by: "Ana"})
 		if !strings.Contains(got, want) || strings.Contains(got, "e-") || !strings.HasSuffix(got, ".") {
 			t.Errorf("%s: got %s\nwant %s", reason, got, want)
 		}
@@ -148,13 +148,13 @@ func TestEveryReasonHasItsSentence(t *testing.T) {
 	} {
 		p := predicted(reason)
 		p.Decision.Multipliers = map[string]float64{"impurity": 1.7, "load": 2}
-		if got := explain(two, p, chosenBy{}); !strings.Contains(got, want) {
+		if got := explain(two, p, background{}); !strings.Contains(got, want) {
 			t.Errorf("got %s\nwant %s", got, want)
 		}
 	}
 	unlimited, settled := d, predicted(policy.Settled)
 	unlimited.Constraints, settled.Decision.Works = nil, &ledger.Works{Chance: 0.9}
-	if got, want := explain(unlimited, settled, chosenBy{algorithm: policy.Description{Compares: true}}), "and of those whose chance to work is no less than that of the best so far, it promises most."; !strings.Contains(got, want) {
+	if got, want := explain(unlimited, settled, background{algorithm: policy.Description{Compares: true}}), "and of those whose chance to work is no less than that of the best so far, it promises most."; !strings.Contains(got, want) {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
 	improving := predicted(policy.Improve)
@@ -167,17 +167,17 @@ func TestEveryReasonHasItsSentence(t *testing.T) {
 		nil:                                                    " (which waits for its results)", // chosen by the same request
 	} {
 		seen.Trials[11] = trial
-		got := explain(d, improving, chosenBy{withinLimits: true, best: true, seen: seen})
+		got := explain(d, improving, background{withinLimits: true, best: true, seen: seen})
 		if want := "the largest improvement of yield, on average 1.8 points over trial 12" + aside + ", weighed with the chance to stay within the limit on impurity."; !strings.Contains(got, want) {
 			t.Errorf("got %s\nwant %s", got, want)
 		}
 	}
 	seen.Trials[11] = &ledger.Trial{Status: ledger.StatusPartial, Metrics: map[string]ledger.Measurement{"yield": {Value: 80}}}
-	if got, want := explain(d, improving, chosenBy{seen: seen}), "over trial 12 (which waits for more results)"; !strings.Contains(got, want) {
+	if got, want := explain(d, improving, background{seen: seen}), "over trial 12 (which waits for more results)"; !strings.Contains(got, want) {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
 	seen.Trials[11] = &ledger.Trial{Status: ledger.StatusCompleted, Parameters: improving.Parameters}
-	if got, want := explain(d, improving, chosenBy{seen: seen}), "Chosen to read the settings of trial 12, the best so far, again: to know whether they are as good and as far within the limit on impurity as they seem is worth more than what another point promises."; !strings.Contains(got, want) || strings.Contains(got, "improvement") {
+	if got, want := explain(d, improving, background{seen: seen}), "Chosen to read the settings of trial 12, the best so far, again: to know whether they are as good and as far within the limit on impurity as they seem is worth more than what another point promises."; !strings.Contains(got, want) || strings.Contains(got, "improvement") {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
 	seen.Trials[11] = &ledger.Trial{Status: ledger.StatusCompleted}
@@ -185,46 +185,46 @@ func TestEveryReasonHasItsSentence(t *testing.T) {
 	teaching.Decision = new(*improving.Decision)
 	teaching.Decision.Works = &ledger.Works{Chance: 0.8, Failed: 2, Of: 9}
 	for compares, want := range map[bool]string{true: "weighed with the chance to stay within the limit on impurity and to work.", false: "weighed with the chance to stay within the limit on impurity."} {
-		if got := explain(d, teaching, chosenBy{seen: seen, algorithm: policy.Description{Compares: compares}}); !strings.Contains(got, want) {
+		if got := explain(d, teaching, background{seen: seen, algorithm: policy.Description{Compares: compares}}); !strings.Contains(got, want) {
 			t.Errorf("got %s\nwant %s", got, want)
 		}
 	}
-	if got := explain(d, improving, chosenBy{seen: seen, blind: map[string]string{"impurity": "no reading"}}); strings.Contains(got, "weighed") {
+	if got := explain(d, improving, background{seen: seen, unpredicted: map[string]string{"impurity": "no reading"}}); strings.Contains(got, "weighed") {
 		t.Errorf("a limit of which nothing was read is weighed: %s", got)
 	}
 	given := improving
 	given.KnownValues = map[string]float64{"impurity": 0.2}
-	if got := explain(d, given, chosenBy{seen: seen}); strings.Contains(got, "weighed") {
+	if got := explain(d, given, background{seen: seen}); strings.Contains(got, "weighed") {
 		t.Errorf("a limit that is known is weighed as a chance: %s", got)
 	}
 	doubtful := predicted(policy.LeastBad)
 	doubtful.Decision.FeasibilityProbability = new(0.1)
-	if got, want := explain(d, doubtful, chosenBy{}), "no point that may be tried now looks able to stay within the limit on impurity, and this one comes closest"; !strings.Contains(got, want) {
+	if got, want := explain(d, doubtful, background{}), "no point that may be tried now looks able to stay within the limit on impurity, and this one comes closest"; !strings.Contains(got, want) {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
 	teaching.Decision.Works = &ledger.Works{Chance: 0.8, Failed: 1, Of: 1}
-	if got, want := explain(d, teaching, chosenBy{seen: seen}), "chance that it works 80 %: 1 of 1 trial failed because of its settings. Chosen"; !strings.Contains(got, want) {
+	if got, want := explain(d, teaching, background{seen: seen}), "chance that it works 80 %: 1 of 1 trial failed because of its settings. Chosen"; !strings.Contains(got, want) {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
 	improving.Decision.ExpectedImprovement = new(1e-70)
-	if got, want := explain(d, improving, chosenBy{withinLimits: true, seen: seen}), "improvement of yield, though hardly any over trial 12, weighed"; !strings.Contains(got, want) {
+	if got, want := explain(d, improving, background{withinLimits: true, seen: seen}), "improvement of yield, though hardly any over trial 12, weighed"; !strings.Contains(got, want) {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
 	seen.Trials[11].Feasible = new(false)
-	if got, want := explain(d, improving, chosenBy{seen: seen}), "Chosen for its chance to keep impurity within the limit, weighed with yield: it was compared with trial 12, which broke a limit, and hardly any improvement of yield over that one is expected."; !strings.Contains(got, want) {
+	if got, want := explain(d, improving, background{seen: seen}), "Chosen for its chance to keep impurity within the limit, weighed with yield: it was compared with trial 12, which broke a limit, and hardly any improvement of yield over that one is expected."; !strings.Contains(got, want) {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
 	improving.Decision.ExpectedImprovement = nil
-	if got, want := explain(d, improving, chosenBy{withinLimits: true, best: true, algorithm: policy.Description{Compares: true}}), "best chance to keep impurity within the limit."; !strings.Contains(got, want) {
+	if got, want := explain(d, improving, background{withinLimits: true, best: true, algorithm: policy.Description{Compares: true}}), "best chance to keep impurity within the limit."; !strings.Contains(got, want) {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
 	replicate := predicted(policy.Own)
 	replicate.ReplicateOf = 12
-	if got := explain(d, replicate, chosenBy{by: "Ana"}); !strings.Contains(got, "Repeats trial 12 on purpose") {
+	if got := explain(d, replicate, background{by: "Ana"}); !strings.Contains(got, "Repeats trial 12 on purpose") {
 		t.Error(got)
 	}
 	own := predicted(policy.Own)
-	if own.Decision.Horizon = 16; strings.Contains(explain(d, own, chosenBy{by: "Ana"}), "T = 16") {
+	if own.Decision.Horizon = 16; strings.Contains(explain(d, own, background{by: "Ana"}), "T = 16") {
 		t.Error("a person's choice follows from the algorithm's constants")
 	}
 	free := design.Definition{Parameters: d.Parameters, Objective: design.Objective{Metric: "cost", Direction: "minimize"}}
@@ -236,7 +236,7 @@ func TestEveryReasonHasItsSentence(t *testing.T) {
 	} {
 		p := predicted(reason)
 		p.Decision.Works = &ledger.Works{Chance: 0.8, Failed: 2, Of: 9}
-		if got := explain(free, p, chosenBy{algorithm: policy.Description{Compares: true}}); !strings.HasSuffix(got, want) {
+		if got := explain(free, p, background{algorithm: policy.Description{Compares: true}}); !strings.HasSuffix(got, want) {
 			t.Errorf("%s without limits: got %s\nwant %s", reason, got, want)
 		}
 	}
@@ -256,22 +256,22 @@ func TestWhatIsReadAgainMayBeNoBest(t *testing.T) {
 	again.Decision.ExpectedImprovement, again.Decision.Incumbent = new(1.84), 1
 	trial := &ledger.Trial{Status: ledger.StatusCompleted, Feasible: new(false), Parameters: again.Parameters}
 	seen := &ledger.Snapshot{Trials: []*ledger.Trial{trial}}
-	says := func(who chosenBy, want string) {
+	says := func(who background, want string) {
 		t.Helper()
 		if got := explain(d, again, who); !strings.Contains(got, want) {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}
-	says(chosenBy{seen: seen}, "Chosen to read the settings of trial 1 (which broke a limit) again: to know how good they are and how far from the limit on impurity is worth more than what another point promises.")
-	says(chosenBy{seen: seen, blind: map[string]string{"impurity": "no reading"}}, "again: to know how good they are is worth more")
+	says(background{seen: seen}, "Chosen to read the settings of trial 1 (which broke a limit) again: to know how good they are and how far from the limit on impurity is worth more than what another point promises.")
+	says(background{seen: seen, unpredicted: map[string]string{"impurity": "no reading"}}, "again: to know how good they are is worth more")
 	again.Decision.Reason = policy.Settled
-	says(chosenBy{seen: seen}, "no less than that of trial 1 (which broke a limit), it promises most.")
+	says(background{seen: seen}, "no less than that of trial 1 (which broke a limit), it promises most.")
 	again.Decision.Reason = policy.Improve
 	trial.Feasible, trial.Status = new(true), ledger.StatusSuggested
 	trial.Metrics = map[string]ledger.Measurement{"load": {Value: 1, Known: true}}
-	says(chosenBy{seen: seen}, "Chosen to read the settings of trial 1 (which waits for its results) again: to know whether they are as good and as far within the limit on impurity as they seem")
+	says(background{seen: seen}, "Chosen to read the settings of trial 1 (which waits for its results) again: to know whether they are as good and as far within the limit on impurity as they seem")
 	trial.Status, trial.Doubts = ledger.StatusCompleted, make([]ledger.Doubted, 1)
-	says(chosenBy{seen: seen}, "Chosen to read the settings of trial 1 (which is in doubt) again: to know whether")
+	says(background{seen: seen}, "Chosen to read the settings of trial 1 (which is in doubt) again: to know whether")
 }
 
 // TestWhatIsKnownBeforehandIsNotLearned: no reading tells of a limit whose value is known, and what is
@@ -291,13 +291,13 @@ func TestWhatIsKnownBeforehandIsNotLearned(t *testing.T) {
 		p := predicted(reason)
 		p.KnownValues = map[string]float64{"impurity": 0.2}
 		p.Decision.ExpectedImprovement, p.Decision.Incumbent = new(1.84), 1
-		if got := explain(d, p, chosenBy{seen: seen}); !strings.Contains(got, want) {
+		if got := explain(d, p, background{seen: seen}); !strings.Contains(got, want) {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}
 	beyond := predicted(policy.Improve)
 	beyond.KnownValues = map[string]float64{"impurity": 0.9}
-	if got, want := explain(d, beyond, chosenBy{seen: seen}), "Chosen although it is known to break the limit on impurity: no point within promises any improvement."; !strings.Contains(got, want) {
+	if got, want := explain(d, beyond, background{seen: seen}), "Chosen although it is known to break the limit on impurity: no point within promises any improvement."; !strings.Contains(got, want) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
@@ -341,7 +341,7 @@ func TestSafeSettingsAreNotSaidToBePossiblySafe(t *testing.T) {
 	if notes := Notes(b.snap); !strings.HasSuffix(notes[0], "mostly by little. Which settings are safe follows from the Lipschitz constant that was given: one that is too small lets trials break a limit by much.") {
 		t.Errorf("notes %q", notes)
 	}
-	got := because(d, ledger.ChosenData{Parameters: chosen.Parameters, Decision: chosen.Decision}, chosenBy{algorithm: policy.Description{NeedsSafeSeeds: true}, withinLimits: true})
+	got := whyChosen(d, ledger.ChosenData{Parameters: chosen.Parameters, Decision: chosen.Decision}, background{algorithm: policy.Description{NeedsSafeSeeds: true}, withinLimits: true})
 	if want := "among the safe settings and the points that the Lipschitz constant says keep impurity within the limit."; !strings.Contains(got, want) {
 		t.Errorf("got %s\nwant %s", got, want)
 	}

@@ -97,7 +97,7 @@ func TestHonestLedgersAreTakenIn(t *testing.T) {
 	t.Parallel()
 	kinds := map[ledger.Kind]bool{}
 	for name, b := range honest(t) {
-		after, err := b.service.takeIn(newID(), nil, b.events)
+		after, err := b.service.foldImported(newID(), nil, b.events)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue

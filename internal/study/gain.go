@@ -11,8 +11,8 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// StopStatement is the chance that more than Within of the recommended value is left, held against
-// the risk that the study's owner takes.
+// StopStatement compares the chance that more than Within of the recommended value can still be
+// gained with the risk that the study's owner accepts.
 type StopStatement struct {
 	design.Stop
 	Chance  float64 `json:"chance"`
@@ -20,8 +20,8 @@ type StopStatement struct {
 	Reached bool    `json:"reached"` // AtMost is at most Risk
 }
 
-// StopNow is what it would risk to stop now, gain, whose first chance is that of the target, being
-// what could still be gained; nil where nothing is recommended.
+// StopNow returns the risk of stopping now, nil where nothing is recommended. The first chance of
+// gain must be that of the target.
 func StopNow(gain *optimizer.Gain, target design.Stop) *StopStatement {
 	if gain == nil || len(gain.ChanceLeft) == 0 {
 		return nil
@@ -30,10 +30,11 @@ func StopNow(gain *optimizer.Gain, target design.Stop) *StopStatement {
 	return &StopStatement{Stop: target, Chance: left.Chance, AtMost: left.AtMost, Reached: left.AtMost <= target.Risk}
 }
 
-// GainOf works out what could be gained from snap on, as far as the model and the people who called
-// values plausible know, the chance of the study's target first; nil before the model stands, where no draw
-// has settings within every limit, where limits need values that come with a decision, and where the model is
-// so wide for safety that better settings seem to be anywhere.
+// GainOf returns the distribution of what could still be gained, given the model and the values
+// that people called plausible; its first chance is that of the study's target. It is nil before
+// there is a model, if no draw has settings within every limit, if limits need values that come
+// with a decision, and if the model is kept so wide for safety that better settings seem to be
+// anywhere.
 func (s *Models) GainOf(ctx context.Context, snap *ledger.Snapshot) (*optimizer.Gain, error) {
 	return derived.Get(ctx, s.Derived, snap, gainOf, func(ctx context.Context) (*optimizer.Gain, error) { return s.gain(ctx, snap) })
 }
@@ -57,8 +58,8 @@ func (s *Models) gain(ctx context.Context, snap *ledger.Snapshot) (*optimizer.Ga
 	})
 }
 
-// plausible are the lowest and the highest value of the objective that were called plausible; nil where
-// none were, or where a reading lies beyond them, so that they say little.
+// plausible returns the lowest and the highest plausible value of the objective, as people gave
+// them. It is nil if none were given, or if a reading lies beyond them and disproves them.
 func plausible(snap *ledger.Snapshot) []float64 {
 	o := snap.Definition.Objective
 	read := snap.Range(o.Metric, 0)
@@ -68,7 +69,8 @@ func plausible(snap *ledger.Snapshot) []float64 {
 	return o.Plausible
 }
 
-// Price is the best expected objective by the threshold of one limit, all else as it is.
+// Price is the best expected objective as a function of one limit's threshold, all else being
+// equal.
 type Price struct {
 	Constraint string      `json:"constraint"`
 	Metric     string      `json:"metric"`
@@ -76,13 +78,13 @@ type Price struct {
 	Threshold  float64     `json:"threshold"`
 	Unit       string      `json:"unit"`
 	Curve      []PriceStep `json:"curve"` // by threshold, rising; empty while some metric has no readings to tell by
-	// Slope is what the threshold is worth, in units of the objective for each of the metric: the
-	// limit's multiplier. Null where it is not known.
+	// Slope is the gain in the objective per unit of the threshold: the limit's multiplier. It is
+	// null where unknown.
 	Slope *float64 `json:"slope"`
 }
 
-// PriceStep is the best settings with a chance of 0.9 to stay within every limit, this one being
-// moved to the threshold; all null where there are none.
+// PriceStep has the best settings with a chance of at least 0.9 to stay within every limit if this
+// limit is moved to the threshold; all null if there are none.
 type PriceStep struct {
 	Threshold  float64          `json:"threshold"`
 	Best       *float64         `json:"best"` // expected objective there
@@ -90,7 +92,7 @@ type PriceStep struct {
 	Parameters *design.Settings `json:"parameters"`
 }
 
-// PriceOf works out what moving the limit of that name would be worth.
+// PriceOf returns what moving the limit of that name would be worth.
 func (s *Models) PriceOf(ctx context.Context, snap *ledger.Snapshot, name string) (Price, error) {
 	c := snap.Compiled()
 	j := slices.IndexFunc(c.ConstraintNames, func(known string) bool { return strings.EqualFold(known, name) })

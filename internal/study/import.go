@@ -21,21 +21,21 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// ImportResult says what was, or would be, imported.
+// ImportResult is what was imported, or would be.
 type ImportResult struct {
 	Snapshot       *ledger.Snapshot `json:"-"`
 	Rows           int              `json:"rows"`
 	Numbers        []int            `json:"numbers"`
 	UnknownColumns []string         `json:"unknown_columns,omitempty"`
 	DryRun         bool             `json:"dry_run"`
-	// Doubts are values that people should look at again; nothing is refused for them.
+	// Doubts are values that people should check; no row is refused for them.
 	Doubts []Doubt `json:"doubts,omitempty"`
-	// Health is what is found in the study with these rows.
+	// Health is what Health finds in the study with these rows.
 	Health []Finding `json:"health,omitempty"`
 }
 
-// ImportCSV takes in a table: each row a round of its own, chosen then told, in order; all rows or
-// none.
+// ImportCSV imports a table, all rows or none. Each row in order becomes a trial of its own that is
+// chosen, then told.
 func (s *Service) ImportCSV(ctx context.Context, cmd Command, id string, file io.Reader, opt ImportOptions) (ImportResult, error) {
 	snap, err := s.latest(ctx, id)
 	if err != nil {
@@ -48,7 +48,7 @@ func (s *Service) ImportCSV(ctx context.Context, cmd Command, id string, file io
 			return ImportResult{}, parsed
 		}
 		ruled, err := ruleImport(snap, snap, rows)
-		result.Numbers, result.Doubts, result.Health = ruled.numbers, shown(doubtRows(snap, rows)), Health(snap, lists.Map(rows, importRow.used)...)
+		result.Numbers, result.Doubts, result.Health = ruled.numbers, firstDoubts(doubtRows(snap, rows)), Health(snap, lists.Map(rows, importRow.used)...)
 		return result, err
 	}
 	result.Snapshot, result.Numbers, err = s.choose(ctx, cmd, id, func(_ context.Context, now *ledger.Snapshot) (ruling, error) {
@@ -58,11 +58,11 @@ func (s *Service) ImportCSV(ctx context.Context, cmd Command, id string, file io
 		ruled, err := ruleImport(now, snap, rows)
 		if err == nil {
 			doubts := doubtRows(now, rows)
-			_, err = askBack(cmd, func() []Doubt { return shown(doubts) })
+			_, err = confirm(cmd, func() []Doubt { return firstDoubts(doubts) })
 			if cmd.Sure != nil {
-				doubts = doubts[len(shown(doubts)):]
+				doubts = doubts[len(firstDoubts(doubts)):]
 			}
-			ruled.unasked(rows, doubts)
+			ruled.markUnasked(rows, doubts)
 		}
 		return ruled, err
 	})
@@ -108,8 +108,8 @@ func ruleImport(snap, readUnder *ledger.Snapshot, rows []importRow) (ruling, err
 	return ruled, faults.Err()
 }
 
-// unasked notes with each row that nobody was asked about what is doubted of it.
-func (r ruling) unasked(rows []importRow, doubts []Doubt) {
+// markUnasked marks the rows with doubts that nobody was asked about.
+func (r ruling) markUnasked(rows []importRow, doubts []Doubt) {
 	doubted := map[string]bool{}
 	for _, d := range doubts {
 		line, _, inside := strings.Cut(d.Field, ".")
@@ -123,7 +123,7 @@ func (r ruling) unasked(rows []importRow, doubts []Doubt) {
 	}
 }
 
-// toldOfRow is what was read in a row, and at which settings where others had been chosen.
+// toldOfRow returns the telling of a row: its readings, and its settings if others had been chosen.
 func toldOfRow(c *design.Compiled, row importRow, number int) (ledger.ToldData, design.Faults) {
 	told := ledger.ToldData{Number: number, Telling: ledger.Telling{Metrics: row.Metrics, Parameters: row.Used}}
 	if row.Used == nil {
@@ -139,8 +139,8 @@ func toldOfRow(c *design.Compiled, row importRow, number int) (ledger.ToldData, 
 	return told, faults
 }
 
-// knownIn gives a row's known constraints their values at settings: worked out where the settings
-// decide them, else from the row's own columns.
+// knownIn returns the values of a row's known constraints at some settings: computed if the
+// settings determine them, else from the row's own columns.
 func knownIn(c *design.Compiled, row importRow, settings design.Settings) (map[string]float64, design.Faults) {
 	known := c.KnownAlone(settings)
 	var f design.Faults
@@ -157,7 +157,8 @@ func knownIn(c *design.Compiled, row importRow, settings design.Settings) (map[s
 	return known, f
 }
 
-// doubtRows judges the rows of a table by the readings there are and by each other.
+// doubtRows returns the doubts about the rows of a table, given the study's readings and each
+// other.
 func doubtRows(snap *ledger.Snapshot, rows []importRow) []Doubt {
 	var doubts []Doubt
 	judged := snap.DoubtRows(lists.Map(rows, func(row importRow) ledger.Row {
@@ -165,21 +166,21 @@ func doubtRows(snap *ledger.Snapshot, rows []importRow) []Doubt {
 	}))
 	with := map[string]int{}
 	for _, t := range snap.Trials {
-		with[describe(snap.Definition, t.Parameters)] = t.Number
+		with[settingsText(snap.Definition, t.Parameters)] = t.Number
 	}
 	for i, row := range rows {
 		for _, d := range judged[i] {
-			doubts = append(doubts, Doubt{row.at() + "." + cmp.Or(d.Metric, d.Parameter), exactly(d.Value), d.Why})
+			doubts = append(doubts, Doubt{row.at() + "." + cmp.Or(d.Metric, d.Parameter), exactText(d.Value), d.Why})
 		}
 		doubts = append(doubts, doubtKnown(snap, row)...)
-		settings := describe(snap.Definition, row.used())
+		settings := settingsText(snap.Definition, row.used())
 		for _, fault := range row.beyond {
 			if fault.Field == row.at() { // a single setting is doubted already
 				doubts = append(doubts, Doubt{fault.Field, settings, fmt.Sprintf("%s %s. Was it really run so?", settings, fault.Message)})
 			}
 		}
 		if number := with[settings]; number > 0 {
-			doubts = append(doubts, Doubt{row.at(), settings, replicateText(number)})
+			doubts = append(doubts, Doubt{row.at(), settings, doubtReplicateText(number)})
 		}
 		if row.ended != "" && len(row.Metrics) == 0 {
 			doubts = append(doubts, Doubt{row.at(), settings, fmt.Sprintf("Its status is %s; imported, it waits for results until that is said here, too.", design.Shorten(row.ended))})
@@ -188,29 +189,28 @@ func doubtRows(snap *ledger.Snapshot, rows []importRow) []Doubt {
 	return doubts
 }
 
-// doubtKnown asks about values of a row that are not what follows from its settings.
+// doubtKnown returns the doubts about values of a row that contradict its settings.
 func doubtKnown(snap *ledger.Snapshot, row importRow) (doubts []Doubt) {
 	worked := snap.Compiled().KnownAlone(row.used())
 	for _, c := range snap.Definition.Constraints {
 		told, there := row.Known[c.Metric]
-		if value, follows := worked[c.Name]; there && follows && !agrees(told, value) {
-			doubts = append(doubts, Doubt{row.at() + "." + c.Metric, exactly(told),
-				fmt.Sprintf("%s follows from the settings, and is %s there; %s is not kept. Are the settings right?", design.OpeningName(c.Metric), exactly(value), exactly(told))})
+		if value, follows := worked[c.Name]; there && follows && !closeTo(told, value) {
+			doubts = append(doubts, Doubt{row.at() + "." + c.Metric, exactText(told),
+				fmt.Sprintf("%s follows from the settings, and is %s there; %s is not kept. Are the settings right?", design.OpeningName(c.Metric), exactText(value), exactText(told))})
 		}
 	}
 	return doubts
 }
 
-// shown are those of the doubts that people are asked about.
-func shown(doubts []Doubt) []Doubt { return doubts[:min(len(doubts), mostDoubts)] }
+// firstDoubts returns the doubts that people are asked about, the first ones.
+func firstDoubts(doubts []Doubt) []Doubt { return doubts[:min(len(doubts), mostDoubts)] }
 
 const mostDoubts = 100
 
-// LargestBundle bounds an imported study, in bytes.
+// LargestBundle is the largest size of an imported study, in bytes.
 const LargestBundle = 1 << 30
 
-// Export writes the study as it was at the snapshot, with its ledger up to there, as a
-// ledger.Bundle.
+// Export writes the study as it was at the snapshot, with its ledger, as a ledger.Bundle.
 func (s *Service) Export(ctx context.Context, snap *ledger.Snapshot, w io.Writer) error {
 	head, err := json.Marshal(ledger.Bundle{Format: ledger.BundleFormat, Definition: snap.Definition, State: snap.State, Version: snap.Version, Hash: snap.Hash, Events: []ledger.Event{}})
 	if err != nil {
@@ -227,8 +227,8 @@ func (s *Service) Export(ctx context.Context, snap *ledger.Snapshot, w io.Writer
 		if err != nil {
 			return err
 		}
-		// Nothing is written before the first events are there, so that their absence can still be
-		// told.
+		// Nothing is written before the first events are there, so that an error can still be
+		// reported.
 		if _, err := w.Write(slices.Concat(before, text[1:len(text)-1])); err != nil { // without the brackets of a list
 			return err
 		}
@@ -238,10 +238,10 @@ func (s *Service) Export(ctx context.Context, snap *ledger.Snapshot, w io.Writer
 	return err
 }
 
-// ImportBundle makes a study of an exported one, with the same ledger, state and hashes. The file
-// is read part by part, and each part is stored before the next is read: all of them in one
-// transaction, which ends well only if the bundle does. cmd.Key.Body is asked for its sum after
-// the last byte is read.
+// ImportBundle makes a study of an exported one, with the same ledger, state and hashes. It reads
+// the file in parts and stores each before the next, all in one transaction that fails if the
+// bundle turns out to be invalid. cmd.Key.Body must have the hash of the file once its last byte is
+// read.
 func (s *Service) ImportBundle(ctx context.Context, cmd Command, file io.Reader) (*ledger.Snapshot, error) {
 	leave, err := s.imports.Enter(ctx, "")
 	if err != nil {
@@ -255,7 +255,7 @@ func (s *Service) ImportBundle(ctx context.Context, cmd Command, file io.Reader)
 		for events, err := range bundle.Parts() {
 			switch {
 			case err == nil:
-				after, err = s.takeIn(id, after, events)
+				after, err = s.foldImported(id, after, events)
 			case errors.Is(err, ledger.ErrMemberTooLarge):
 				err = &refusal{"The study cannot be imported: " + err.Error() + ".", ErrTooLarge}
 			}
@@ -277,9 +277,9 @@ func (s *Service) ImportBundle(ctx context.Context, cmd Command, file io.Reader)
 	return s.Derived.Put(after), nil
 }
 
-// takeIn adds events that may have been written by anybody: each must be what the rules make of a
-// request.
-func (s *Service) takeIn(id string, before *ledger.Snapshot, events []ledger.Event) (*ledger.Snapshot, error) {
+// foldImported folds events that may have been written by anybody. Each must be what the rules make
+// of some request.
+func (s *Service) foldImported(id string, before *ledger.Snapshot, events []ledger.Event) (*ledger.Snapshot, error) {
 	admit, at := s.admit(), int64(0)
 	after, err := ledger.FoldAdmitted(id, before, events, func(now *ledger.Snapshot, e ledger.Event) error {
 		at = e.Seq - 1
@@ -291,26 +291,26 @@ func (s *Service) takeIn(id string, before *ledger.Snapshot, events []ledger.Eve
 	return after, nil
 }
 
-// A ledger that comes from elsewhere has hashes that fit, which anybody can work out. What it holds
-// must be what this study's own rules would have written of requests, made one after another.
+// Anybody can compute fitting hashes, so a ledger from elsewhere is not trusted: its events must be
+// what this study's own rules would have written for requests made one after another.
 
 const (
-	// longestBy is above what a person or a token can be called, in characters.
+	// longestBy is above the length of every name of a person or token, in characters.
 	longestBy = 300
-	// longestWord is above every name that the program gives, such as an engine's or a reason's.
+	// longestWord is above the length of every name that the program gives, such as an engine's.
 	longestWord = 100
-	// longestSentence is above every sentence that explains a decision.
+	// longestSentence is above the length of every explanation of a decision.
 	longestSentence = 100_000
-	// maxSeed is the largest random seed that every reader of JSON keeps.
+	// maxSeed is the largest random seed that every JSON reader represents exactly.
 	maxSeed = 1<<53 - 1
 )
 
-// escapedNUL is the character U+0000 in JSON, which PostgreSQL does not keep: an escape that is not
-// itself escaped.
+// escapedNUL matches the character U+0000 in JSON, which PostgreSQL does not store: an escape
+// sequence that is not itself escaped.
 var escapedNUL = regexp.MustCompile(`(?:^|[^\\])(?:\\\\)*\\u0000`)
 
-// admit returns what tells what stands against an event of the study now (nil before the first),
-// which has come to that by the events before.
+// admit returns a check for the events of one ledger, given the study before each (nil before the
+// first).
 func (s *Service) admit() func(now *ledger.Snapshot, e ledger.Event) error {
 	latest := s.now().Add(clockSkew)
 	return func(now *ledger.Snapshot, e ledger.Event) error {
@@ -369,8 +369,8 @@ func admitted(now *ledger.Snapshot, e ledger.Event) error {
 	return errors.New("no such kind of event")
 }
 
-// admittedData lets again say what the rules make of the request that the data of e tell of, which
-// must be the same.
+// admittedData decodes the data of e and checks that the rules, in again, make the same of the
+// request that the data stand for.
 func admittedData[Data any](e ledger.Event, again func(Data) (any, error)) error {
 	var data Data
 	if err := e.Decode(&data); err != nil {
@@ -387,7 +387,7 @@ func admittedData[Data any](e ledger.Event, again func(Data) (any, error)) error
 	return err
 }
 
-// onlyDraft is what a rule writes that writes one event.
+// onlyDraft returns the data of a ruling with a single event.
 func onlyDraft(ruled ruling, err error) (any, error) {
 	if err != nil {
 		return nil, err
@@ -400,10 +400,10 @@ func admitCreated(data ledger.CreatedData) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ledger.CreatedData{Definition: checked, Engine: data.Engine}, wordOfEngine(data.Engine)
+	return ledger.CreatedData{Definition: checked, Engine: data.Engine}, checkEngine(data.Engine)
 }
 
-func wordOfEngine(engine string) error {
+func checkEngine(engine string) error {
 	if engine == "" || !isWord(engine) {
 		return errors.New("no engine is called so")
 	}
@@ -417,14 +417,14 @@ func admitReconfigured(now *ledger.Snapshot, data ledger.ReconfiguredData) (any,
 	}
 	reconfigured := would.(ledger.ReconfiguredData)
 	reconfigured.Engine = data.Engine
-	return reconfigured, wordOfEngine(data.Engine)
+	return reconfigured, checkEngine(data.Engine)
 }
 
-// admitTold believes that whoever told it was asked about what is doubted.
+// admitTold takes from the data whether anybody was asked about doubts.
 func admitTold(now *ledger.Snapshot, data ledger.ToldData) (any, error) {
 	would, err := onlyDraft(ruleTell(now, data.Number, data.Telling))
 	if trial := now.Trial(data.Number); err != nil && data.Parameters != nil && trial != nil && trial.Origin == ledger.Imported && trial.ChosenSeq == now.Version {
-		return admitRest(now, trial, data)
+		return admitImportedTelling(now, trial, data)
 	}
 	if err != nil {
 		return nil, err
@@ -434,9 +434,9 @@ func admitTold(now *ledger.Snapshot, data ledger.ToldData) (any, error) {
 	return told, nil
 }
 
-// admitRest is what the row of a table that has just been chosen tells besides: that it was run at
-// other settings, for which it may bring known values itself.
-func admitRest(now *ledger.Snapshot, trial *ledger.Trial, data ledger.ToldData) (any, error) {
+// admitImportedTelling checks the telling of a row of a table that has just been chosen. If the row
+// was run at other settings, it may bring the known values there itself.
+func admitImportedTelling(now *ledger.Snapshot, trial *ledger.Trial, data ledger.ToldData) (any, error) {
 	c := now.Compiled()
 	if err := admitRow(c, data.KnownValues); err != nil {
 		return nil, err
@@ -477,8 +477,7 @@ func admitCorrected(now *ledger.Snapshot, data ledger.CorrectedData) (any, error
 	return corrected, nil
 }
 
-// admitChosen checks everything about a choice but that it is the algorithm's, which verification
-// is for.
+// admitChosen checks a choice, except that the algorithm makes it, which verification does.
 func admitChosen(now *ledger.Snapshot, data ledger.ChosenData) error {
 	if err := mayChoose(now); err != nil {
 		return err
@@ -498,8 +497,8 @@ func admitChosen(now *ledger.Snapshot, data ledger.ChosenData) error {
 		return err
 	}
 	switch d := data.Decision; {
-	case wordOfEngine(data.Engine) != nil:
-		return wordOfEngine(data.Engine)
+	case checkEngine(data.Engine) != nil:
+		return checkEngine(data.Engine)
 	case data.ReplicateOf != 0 && data.Origin != ledger.Manual:
 		return errors.New("only people repeat a trial on purpose")
 	case (d == nil) != (data.Origin == ledger.Imported):
@@ -513,7 +512,8 @@ func admitChosen(now *ledger.Snapshot, data ledger.ChosenData) error {
 	}
 }
 
-// admitHeld checks that what was held could be, and is what the trial has.
+// admitHeld checks that the held settings could be held, and that they are listed in the study's
+// order.
 func admitHeld(c *design.Compiled, data ledger.ChosenData) error {
 	if len(data.Held) > 0 && data.Origin != ledger.Suggested {
 		return errors.New("settings are held for the algorithm only")
@@ -528,7 +528,7 @@ func admitHeld(c *design.Compiled, data ledger.ChosenData) error {
 	return nil
 }
 
-// chosenPlace is where the trial lies; its settings must be such as the study would keep.
+// chosenPlace returns the place of a trial, whose settings must be such as the study keeps.
 func chosenPlace(now *ledger.Snapshot, data ledger.ChosenData) (optimizer.Place, error) {
 	c := now.Compiled()
 	elsewhere := errors.New("the study would not keep these settings as they are")
@@ -559,8 +559,8 @@ func chosenPlace(now *ledger.Snapshot, data ledger.ChosenData) (optimizer.Place,
 	return there, nil
 }
 
-// admitKnown holds the known constraints' values against what follows from the settings and what
-// was brought. A row of a table may bring them itself where settings alone do not decide them.
+// admitKnown compares the known constraints' values with those that follow from the settings and
+// from what was brought. A row of a table may bring those that the settings do not determine.
 func admitKnown(c *design.Compiled, data ledger.ChosenData, place optimizer.Place) error {
 	known, faults := c.KnownAt(data.Parameters, place, data.Brought)
 	if data.Origin == ledger.Imported {
@@ -578,7 +578,7 @@ func admitKnown(c *design.Compiled, data ledger.ChosenData, place optimizer.Plac
 		return err
 	}
 	for name, value := range known {
-		if told, there := data.KnownValues[name]; !there || !agrees(told, value) {
+		if told, there := data.KnownValues[name]; !there || !closeTo(told, value) {
 			return fmt.Errorf("the value of %s does not follow from the settings", name)
 		}
 	}
@@ -609,7 +609,7 @@ func admitRow(c *design.Compiled, known map[string]float64) error {
 	return nil
 }
 
-// admitDecision checks that what is recorded of a decision is of the kind that decisions record.
+// admitDecision checks that the numbers of a decision are such as decisions record.
 func admitDecision(now *ledger.Snapshot, d *ledger.Decision) error {
 	c := now.Compiled()
 	estimated := append(slices.Clone(c.ConstraintNames), c.Def.Objective.Metric, c.Def.Objective.Metric+" (limit)")
@@ -627,7 +627,7 @@ func admitDecision(now *ledger.Snapshot, d *ledger.Decision) error {
 		if !slices.Contains(c.MetricNames, name) {
 			return fmt.Errorf("its decision has a model of %q, which has none", design.Shorten(name))
 		}
-		if !isWord(model.Kernel) || !admissible(model.Lengthscales, model.Variance, model.Lambda, model.Scale) || !isShare(model.Interaction) || !(model.Scale > 0) || len(model.Lengthscales) > len(c.Def.Parameters) {
+		if !isWord(model.Kernel) || !admissible(model.Lengthscales, model.Variance, model.Lambda, model.Scale) || !validInteraction(model.Interaction) || !(model.Scale > 0) || len(model.Lengthscales) > len(c.Def.Parameters) {
 			return fmt.Errorf("its decision's model of %s cannot be", name)
 		}
 	}
@@ -655,18 +655,18 @@ func admitDecision(now *ledger.Snapshot, d *ledger.Decision) error {
 	return nil
 }
 
-// admissible tells whether lengthscales are positive and the other numbers not negative, all of a
-// size to compute with.
+// admissible reports whether lengthscales are positive and the other numbers not negative, and all
+// of a size to compute with.
 func admissible(lengthscales []float64, numbers ...float64) bool {
 	return !slices.ContainsFunc(lengthscales, func(l float64) bool { return !(l > 0 && design.Computable(l)) }) &&
 		!slices.ContainsFunc(numbers, func(x float64) bool { return !(x >= 0 && design.Computable(x)) })
 }
 
-// isWord tells whether text could be a name that the program gives.
+// isWord reports whether text can be a name that the program gives.
 func isWord(text string) bool { return len(text) <= longestWord && design.CheckText(text) == "" }
 
-// printable is what package account demands of names: “headroom watch” writes them to terminals, which
-// obey what is not.
+// printable is the condition that package account makes on names. “headroom watch” writes them to
+// terminals, which obey control characters.
 func printable(text string) bool {
 	return utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) })
 }

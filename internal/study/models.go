@@ -28,15 +28,15 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// Models are what algorithms and their models make of studies: what is believed, and what a rule
-// may rule that needs to know it. They read no ledger and write none.
+// Models does the numerical work on studies: posteriors, predictions, and the rulings that depend
+// on them. It reads and writes no ledger.
 type Models struct {
-	// Derived is what has been worked out, for who shows more of it than is said here.
+	// Derived caches the results, also for callers who derive more than is offered here.
 	Derived *derived.Store[*ledger.Snapshot]
 	log     *slog.Logger
-	room    room
+	memory  modelMemory
 	shelf   Shelf                    // nil for none
-	shelve  derived.Together[string] // studies with rows to put there
+	storing derived.Together[string] // studies with rows to put there
 }
 
 type derivation int
@@ -51,7 +51,7 @@ const (
 	latestOf
 )
 
-// Kind groups them in the server's figures.
+// Kind names the group of the result in the server's metrics.
 func (d derivation) Kind() string {
 	return [...]string{"states", "readouts", "models", "gains", "verifications", "ledgers", "ledgers"}[d]
 }
@@ -64,7 +64,7 @@ type (
 func (priceAt) Kind() string { return "prices" }
 func (chartOf) Kind() string { return "charts" }
 
-// compute runs numerical work about a study in its turn.
+// compute runs numerical work for a study when the scheduler gives it a turn.
 func compute[T any](ctx context.Context, in *derived.Store[*ledger.Snapshot], id string, work func(ctx context.Context) (T, error)) (made T, err error) {
 	err = in.Compute(ctx, id, func(ctx context.Context) (err error) {
 		made, err = work(ctx)
@@ -73,23 +73,23 @@ func compute[T any](ctx context.Context, in *derived.Store[*ledger.Snapshot], id
 	return made, err
 }
 
-// replayed is what came of a replay: states, or why there can be none.
+// replayed is the result of a replay: states, or the reason why there are none.
 type replayed struct {
-	state   *optimizer.State   // of what is recorded
-	next    *optimizer.State   // that the next decision is made from: after the fit that is due, if one is
-	fit     *ledger.FittedData // that fit, to be recorded with the decision
-	err     error
-	weighed weighed
+	state    *optimizer.State   // of what is recorded
+	next     *optimizer.State   // that the next decision is made from: after the fit that is due, if one is
+	fit      *ledger.FittedData // that fit, to be recorded with the decision
+	err      error
+	measured measurement
 }
 
-// weighed is how many bytes states held whose history had that extent, and so many fits. To weigh
-// one takes as long as a good part of an ask, so it is done now and then.
-type weighed struct{ bytes, extent, fits int }
+// measurement is the number of bytes that states held whose histories had this extent and so many
+// fits. Measuring takes a good part of the time of an ask, so it is done only now and then.
+type measurement struct{ bytes, extent, fits int }
 
-// weighingShare is the share by which a history grows, or shrinks, between two weighings.
-const weighingShare = 1. / 16
+// remeasureAfter is the relative growth of a history after which its states are measured again.
+const remeasureAfter = 1. / 16
 
-// extentOf is how many rounds a history has, and how many readings of all metrics.
+// extentOf returns the number of rounds of a history plus that of its readings of all metrics.
 func extentOf(h *optimizer.History) (extent int) {
 	for i := range h.Rounds {
 		extent++
@@ -102,51 +102,51 @@ func extentOf(h *optimizer.History) (extent int) {
 	return extent
 }
 
-// weigh finds out what the states hold, if that does not follow from what others held.
-func (r *replayed) weigh(other weighed) {
+// measure measures the states, unless their size follows from the measurement of others.
+func (r *replayed) measure(other measurement) {
 	if r.next == nil {
 		return
 	}
 	h := r.next.History()
 	extent, fits := extentOf(h), len(r.state.History().Fits)+len(h.Fits)
-	if r.weighed = other; other.fits != fits || math.Abs(float64(extent-other.extent)) >= weighingShare*float64(other.extent) {
-		r.weighed = weighed{int(memory.NewMeter().Of([]*optimizer.State{r.state, r.next})), extent, fits}
+	if r.measured = other; other.fits != fits || math.Abs(float64(extent-other.extent)) >= remeasureAfter*float64(other.extent) {
+		r.measured = measurement{int(memory.NewMeter().Of([]*optimizer.State{r.state, r.next})), extent, fits}
 	}
 }
 
-// Bytes is what the states hold, which grows with the square of their history.
+// Bytes estimates the size of the states, which grows with the square of their history.
 func (r replayed) Bytes() int64 {
-	if r.next == nil || r.weighed.extent == 0 {
-		return int64(r.weighed.bytes)
+	if r.next == nil || r.measured.extent == 0 {
+		return int64(r.measured.bytes)
 	}
-	grown := float64(extentOf(r.next.History())) / float64(r.weighed.extent)
-	return int64(float64(r.weighed.bytes) * grown * grown)
+	grown := float64(extentOf(r.next.History())) / float64(r.measured.extent)
+	return int64(float64(r.measured.bytes) * grown * grown)
 }
 
-// state is what the algorithm makes of snap: what the next decision is made from, and all that is
-// shown is told of.
+// state returns the state that the next decision is made from, which is also the one that pages
+// show.
 func (s *Models) state(ctx context.Context, snap *ledger.Snapshot) (*optimizer.State, error) {
 	made, err := s.replay(ctx, snap)
 	return made.next, err
 }
 
-// replay plays snap, and makes the fit that is due, at most once for each version that is kept and,
-// where possible, from a state of another version of the study.
+// replay replays snap and makes the fit that is due, at most once for each cached version. Where
+// possible it extends the state of another version of the study.
 func (s *Models) replay(ctx context.Context, snap *ledger.Snapshot) (replayed, error) {
 	made, err := derived.Lasting(ctx, s.Derived, snap, stateOf, func(ctx context.Context) (made replayed, err error) {
-		prior := s.toExtend(snap)
-		with := optimizer.Resources{Room: s.room.bytes}
+		prior := s.newestReplayed(snap)
+		with := optimizer.Resources{Room: s.memory.bytes}
 		if prior.state == nil {
-			leave, err := s.room.enter(ctx, snap)
+			leave, err := s.memory.enter(ctx, snap)
 			if err != nil {
 				return made, err
 			}
 			defer leave()
-			with.Kept = s.kept(ctx, snap)
+			with.Kept = s.storedRows(ctx, snap)
 		}
 		made.state, err = compute(ctx, s.Derived, snap.ID, func(ctx context.Context) (*optimizer.State, error) {
 			history := snap.History(snap.Compiled())
-			if prior = s.toExtend(snap); prior.state != nil {
+			if prior = s.newestReplayed(snap); prior.state != nil {
 				return prior.nearest(history).Extend(ctx, history)
 			}
 			return optimizer.ReplayWithin(ctx, snap.Compiled().Config, history, with)
@@ -157,10 +157,10 @@ func (s *Models) replay(ctx context.Context, snap *ledger.Snapshot) (replayed, e
 		if ctx.Err() != nil {
 			return made, ctx.Err()
 		}
-		s.refuse(ctx, snap.ID, with.Kept.Wrong())
-		made.err = notComputable(ctx, err)
-		made.weigh(prior.weighed)
-		s.keepLater(snap)
+		s.deleteRows(ctx, snap.ID, with.Kept.Wrong())
+		made.err = computeError(ctx, err)
+		made.measure(prior.measured)
+		s.storeRowsLater(snap)
 		return made, nil
 	})
 	if err != nil {
@@ -169,7 +169,8 @@ func (s *Models) replay(ctx context.Context, snap *ledger.Snapshot) (replayed, e
 	return made, made.err
 }
 
-// nearest is the one whose fits a history has: it has that which was due where an ask came since.
+// nearest returns the state with as many fits as a history has: next if the fit that was due has
+// been recorded since.
 func (r replayed) nearest(h *optimizer.History) *optimizer.State {
 	if len(h.Fits) == len(r.next.History().Fits) {
 		return r.next
@@ -177,18 +178,18 @@ func (r replayed) nearest(h *optimizer.History) *optimizer.State {
 	return r.state
 }
 
-// toExtend returns the latest states of the study, if they were made under the same definition, else
-// none.
-func (s *Models) toExtend(snap *ledger.Snapshot) (none replayed) {
+// newestReplayed returns the latest states of the study if they were made under the same
+// definition, else none.
+func (s *Models) newestReplayed(snap *ledger.Snapshot) (none replayed) {
 	if from, prior, found := derived.Newest[replayed](s.Derived, snap.ID); found && prior.next != nil && from.Compiled() == snap.Compiled() {
 		return prior
 	}
 	return none
 }
 
-// Prepare tells whether StateOf answers for snap from what is at hand, having waited for that until
-// ctx ends, and since when it is being worked out; see derived.Store.Behind. That there can be no
-// model is an answer too.
+// Prepare reports whether StateOf can answer for snap from the cache, after waiting for that until
+// ctx ends, and since when the result has been computed; see derived.Store.Behind. The answer that
+// there can be no model counts as ready.
 func (s *Models) Prepare(ctx context.Context, snap *ledger.Snapshot) (ready bool, since time.Time, err error) {
 	return s.Derived.Behind(ctx, snap, modelOf, func(ctx context.Context) error {
 		if _, err := s.StateOf(ctx, snap); !errors.Is(err, ErrConflict) {
@@ -198,32 +199,32 @@ func (s *Models) Prepare(ctx context.Context, snap *ledger.Snapshot) (ready bool
 	})
 }
 
-// atMostHalf is so much, or half of what the program may use at all (GOMEMLIMIT) where that is less.
+// atMostHalf returns bytes, or half of the program's memory limit (GOMEMLIMIT) if that is less.
 func atMostHalf(bytes int64) int64 {
 	const unlimited = -1 // asks what the limit is, and changes nothing
 	return min(bytes, debug.SetMemoryLimit(unlimited)/2)
 }
 
-// room is the memory for models that are being made from nothing: so much for one, and for all that
-// are made at once.
-type room struct {
+// modelMemory limits the memory for models that are made from nothing: bytes for a single one, and
+// bytes for all that are made at the same time.
+type modelMemory struct {
 	bytes int64
-	left  *semaphore.Weighted
+	free  *semaphore.Weighted
 }
 
-// enter waits until there is room for a study's model beside those that are being made.
-func (r room) enter(ctx context.Context, snap *ledger.Snapshot) (leave func(), err error) {
+// enter waits until the room has space for a study's model.
+func (r modelMemory) enter(ctx context.Context, snap *ledger.Snapshot) (leave func(), err error) {
 	n := int64(len(snap.Trials))
 	most := min(r.bytes, 8*n*n*int64(len(snap.Compiled().MetricNames)))
-	if err := r.left.Acquire(ctx, most); err != nil {
+	if err := r.free.Acquire(ctx, most); err != nil {
 		return nil, err
 	}
-	return func() { r.left.Release(most) }, nil
+	return func() { r.free.Release(most) }, nil
 }
 
-// notComputable is a model that cannot be computed with the numbers as they are now; what ended the
-// work early stays what it was.
-func notComputable(ctx context.Context, err error) error {
+// computeError turns a failed computation into a conflict that people can read. An error because
+// ctx ended stays as it is.
+func computeError(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
@@ -233,8 +234,8 @@ func notComputable(ctx context.Context, err error) error {
 	return conflict("The model cannot be computed: %v. Change the model or its settings.", err)
 }
 
-// tooLarge says of a model that would take more memory than it may what it would take, and what its
-// study's people can do; nil for other errors.
+// tooLarge returns a conflict for a model that would need more memory than allowed, with its size
+// and what people can do, and nil for other errors.
 func tooLarge(err error) error {
 	refused, is := errors.AsType[*optimizer.TooLarge](err)
 	if !is {
@@ -242,30 +243,30 @@ func tooLarge(err error) error {
 	}
 	n := float64(refused.Readings)
 	long := "less than a minute"
-	if minutes := math.Ceil(float64(refused.Regressions) * n * n * n / 3 / workAMinute); minutes > 1 {
+	if minutes := math.Ceil(float64(refused.Regressions) * n * n * n / 3 / operationsPerMinute); minutes > 1 {
 		long = fmt.Sprintf("about %g minutes", minutes)
 	}
 	return conflict("The model of so many readings is too large to be worked out: %s of up to %d readings would take %s of memory "+
 		"and %s, and a model may take %s here. Results can still be told and imported, and the ledger read and exported. "+
 		"To choose trials, exclude readings that tell little more, go on in a copy of the study with fewer of its trials, or list candidates: "+
 		"the model of %d or fewer does not grow with the readings.",
-		design.Count(refused.Regressions, "regression", "regressions"), refused.Readings, amount(refused.Bytes), long, amount(refused.Room), optimizer.MostListed)
+		design.Count(refused.Regressions, "regression", "regressions"), refused.Readings, formatBytes(refused.Bytes), long, formatBytes(refused.Room), optimizer.MostListed)
 }
 
-// workAMinute is about how many operations of a factorisation, n³/3 of n rows, take a minute on two
-// processors of our time.
-const workAMinute = 60 * 30e9
+// operationsPerMinute is about how many operations of a factorisation (n³/3 for n rows) two
+// processors do in a minute.
+const operationsPerMinute = 60 * 30e9
 
-func amount(bytes int64) string {
+func formatBytes(bytes int64) string {
 	if bytes < 1<<30 {
 		return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20))
 	}
 	return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30))
 }
 
-// refit makes the fit that is due in a state of snap, however long that takes: which decision it
-// serves first follows from the ledger alone, not from how busy the machine is. A metric of which
-// none can be made stays as it was; where there is none at all the state is the same.
+// refit makes the fit that is due, however long it takes: which decision uses it first must follow
+// from the ledger alone and not from how busy the machine is. A metric that cannot be fitted keeps
+// its hyperparameters; if no metric can be, the state is returned unchanged.
 func (s *Models) refit(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State) (*optimizer.State, *ledger.FittedData, error) {
 	if !state.FitDue() {
 		return state, nil, nil
@@ -307,7 +308,8 @@ func fittedData(snap *ledger.Snapshot, fit optimizer.Fit) *ledger.FittedData {
 	return data
 }
 
-// checkFit tells what of a fit cannot be computed with, or has no metric of the study.
+// checkFit returns an error if a fit names a metric that the study lacks or has numbers that cannot
+// be computed with.
 func checkFit(now *ledger.Snapshot, data ledger.FittedData) error {
 	for name, m := range data.Metrics {
 		if err := checkFitted(now, name, m); err != nil {
@@ -323,24 +325,24 @@ func checkFitted(now *ledger.Snapshot, name string, m ledger.FittedMetric) error
 	if i < 0 {
 		return fmt.Errorf("%q has no model", design.Shorten(name))
 	}
-	if !fits(c, c.Config.Metrics[i], m, len(now.Trials)) {
+	if !validFit(c, c.Config.Metrics[i], m, len(now.Trials)) {
 		return fmt.Errorf("no fit of %s finds such numbers", name)
 	}
 	return nil
 }
 
-func fits(c *design.Compiled, metric optimizer.Metric, m ledger.FittedMetric, trials int) bool {
+func validFit(c *design.Compiled, metric optimizer.Metric, m ledger.FittedMetric, trials int) bool {
 	noises := append(slices.Clone(m.Settings), m.Wrong...)
 	switch {
 	case m.Kernel != metric.Kernel.Name || m.Inputs != c.Def.Model.Inputs || m.Outputs != c.Def.Model.Outputs:
 	case !design.Computable(m.Centre) || !(m.Scale > 0) || !design.Computable(m.Scale) || m.Count < 0 || m.Count > trials:
 	case m.Lengthscales != nil && len(m.Lengthscales) != len(metric.Kernel.Lengthscales):
-	case !around(m.Lengthscales, metric.Kernel.Lengthscales):
-	case !aroundOne(m.Lambda, m.Variance, m.Told, m.Inflation, m.Freedom):
-	case !isShare(m.Interaction) || m.Interaction > 0 && m.Kernel != kernel.Anova:
-	case !m.Warp.IsZero() && !warps(m.Warp):
+	case !nearDefaults(m.Lengthscales, metric.Kernel.Lengthscales):
+	case !inFitRange(m.Lambda, m.Variance, m.Told, m.Inflation, m.Freedom):
+	case !validInteraction(m.Interaction) || m.Interaction > 0 && m.Kernel != kernel.Anova:
+	case !m.Warp.IsZero() && !validWarp(m.Warp):
 	case slices.ContainsFunc(noises, func(n optimizer.NoiseAt) bool {
-		return n.Round < 1 || n.Round > trials || !(n.Lambda > 0) || !aroundOne(n.Lambda)
+		return n.Round < 1 || n.Round > trials || !(n.Lambda > 0) || !inFitRange(n.Lambda)
 	}):
 	default:
 		return true
@@ -348,53 +350,55 @@ func fits(c *design.Compiled, metric optimizer.Metric, m ledger.FittedMetric, tr
 	return false
 }
 
-// around tells whether numbers are within mostFitted of what they are beside.
-func around(numbers, beside []float64) bool {
+// nearDefaults reports whether each number is positive and within a factor fitRange of the one
+// beside it.
+func nearDefaults(numbers, beside []float64) bool {
 	for i, x := range numbers {
-		if !(x > 0) || !aroundOne(x/beside[i]) {
+		if !(x > 0) || !inFitRange(x/beside[i]) {
 			return false
 		}
 	}
 	return true
 }
 
-// aroundOne tells whether numbers that are there, which 0 says they are not, are within mostFitted
-// of 1.
-func aroundOne(numbers ...float64) bool {
-	return !slices.ContainsFunc(numbers, func(x float64) bool { return x != 0 && !(x >= 1/mostFitted && x <= mostFitted) })
+// inFitRange reports whether the numbers are within a factor fitRange of 1; 0 stands for a
+// missing one.
+func inFitRange(numbers ...float64) bool {
+	return !slices.ContainsFunc(numbers, func(x float64) bool { return x != 0 && !(x >= 1/fitRange && x <= fitRange) })
 }
 
-// isShare tells whether an interaction is one, 0 standing for none.
-func isShare(x float64) bool { return x >= 0 && x < 1 }
+// validInteraction reports whether x can be an interaction; 0 stands for none.
+func validInteraction(x float64) bool { return x >= 0 && x < 1 }
 
-// How far hyperparameters can be from 1, or from what they were before any fit. Fits do not come
-// near it.
-const mostFitted = 1e12
+// fitRange is the largest factor between a hyperparameter and 1, or its value before any fit. Fits
+// stay far within it.
+const fitRange = 1e12
 
-func warps(w warp.Warp) bool {
-	return w.Scale > 0 && aroundOne(w.Scale) && math.Abs(w.Centre) <= mostFitted && w.Power >= 0 && w.Power <= 2 &&
-		math.Abs(w.Origin) <= mostFitted && w.Unit >= 0 && w.Unit <= mostFitted
+func validWarp(w warp.Warp) bool {
+	return w.Scale > 0 && inFitRange(w.Scale) && math.Abs(w.Centre) <= fitRange && w.Power >= 0 && w.Power <= 2 &&
+		math.Abs(w.Origin) <= fitRange && w.Unit >= 0 && w.Unit <= fitRange
 }
 
-// What takes long to work out of a long study is put on a shelf behind the requests, and a server
-// that starts reads it from there. Replay from nothing stays the truth: what is on the shelf goes by
-// a hash of all that it is a function of, it is checked, and the shelf may be emptied at any time.
+// Factor rows of long studies, which take long to compute, are also kept in the database, written
+// behind requests, so that a server that starts can read them. Replay from nothing stays
+// authoritative: stored rows are found by a hash of everything they depend on, they are checked,
+// and all of them may be deleted at any time.
 
-// Shelf keeps rows of what is worked out from studies. Package db implements it.
+// Shelf stores rows computed from studies. Package db implements it.
 type Shelf interface {
-	// Each calls use with all that is kept of a study; the numbers are overwritten afterwards.
+	// Each calls use with every piece kept of a study; its numbers are overwritten afterwards.
 	Each(ctx context.Context, id string, use func(KeptRows)) error
-	// Keep makes what is kept of a study these rows, the first of them as far as there is room, in
-	// place of all that was.
+	// Keep replaces what is kept of a study by the wanted rows, as many of the first as there is
+	// room for.
 	Keep(ctx context.Context, id string, wanted iter.Seq2[RowsKey, func() KeptRows]) error
 	// Forget removes all that is kept of a study.
 	Forget(ctx context.Context, id string) error
 }
 
-// RowsKey is a hash of all that some rows are a function of.
+// RowsKey is a hash of everything that some rows depend on.
 type RowsKey = [sha256.Size]byte
 
-// KeptRows are rows of a lower triangle.
+// KeptRows are consecutive rows of a lower triangular matrix.
 type KeptRows struct {
 	Key     RowsKey
 	First   int               // of the rows
@@ -402,20 +406,20 @@ type KeptRows struct {
 	Sum     [sha256.Size]byte // of Numbers
 }
 
-// Rows are put on the shelf once nobody has asked for the study for a while, in a job of so long at
-// most; reading them may not take longer than working them out of a study of usual length.
+// Rows are written some time after a request, in a job of limited length. Reading may not take
+// longer than computing them for a study of usual length.
 const (
-	shelvingPause = 3 * time.Second
-	shelvingTime  = 5 * time.Minute
-	readingTime   = 20 * time.Second
+	storePause = 3 * time.Second
+	storeLimit = 5 * time.Minute
+	loadLimit  = 20 * time.Second
 )
 
-// kept is what the shelf has of a study that is long enough.
-func (s *Models) kept(ctx context.Context, snap *ledger.Snapshot) *gp.Kept {
+// storedRows reads the stored rows of a study that is long enough to have any.
+func (s *Models) storedRows(ctx context.Context, snap *ledger.Snapshot) *gp.Kept {
 	if s.shelf == nil || len(snap.Trials) < optimizer.KeptFrom {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, readingTime)
+	ctx, cancel := context.WithTimeout(ctx, loadLimit)
 	defer cancel()
 	pieces, damaged := map[gp.Key]gp.Piece{}, []gp.Key(nil)
 	err := s.shelf.Each(ctx, snap.ID, func(rows KeptRows) {
@@ -429,12 +433,12 @@ func (s *Models) kept(ctx context.Context, snap *ledger.Snapshot) *gp.Kept {
 	if err != nil && ctx.Err() == nil {
 		s.log.Warn("the rows that were kept of a study cannot be read; they are worked out anew", "study", snap.ID, "error", err)
 	}
-	s.refuse(ctx, snap.ID, damaged)
+	s.deleteRows(ctx, snap.ID, damaged)
 	return optimizer.NewKept(pieces)
 }
 
-// refuse throws away what is kept of a study, where some of it is not what it stands for.
-func (s *Models) refuse(ctx context.Context, id string, wrong []gp.Key) {
+// deleteRows deletes the stored rows of a study if some of them are wrong.
+func (s *Models) deleteRows(ctx context.Context, id string, wrong []gp.Key) {
 	if len(wrong) == 0 {
 		return
 	}
@@ -445,7 +449,7 @@ func (s *Models) refuse(ctx context.Context, id string, wrong []gp.Key) {
 	}
 }
 
-// pieceOf reads rows, unless they are damaged.
+// pieceOf decodes stored rows; whole is false if they are damaged.
 func pieceOf(rows KeptRows) (piece gp.Piece, whole bool) {
 	if rows.First < 0 || sha256.Sum256(rows.Numbers) != rows.Sum {
 		return piece, false
@@ -479,22 +483,22 @@ func rowsOf(key gp.Key, piece gp.Piece) KeptRows {
 	return rows
 }
 
-// keepLater has what is worth keeping of a study's newest state put on the shelf after a while,
-// behind the requests, one study after another and once for all that ask for it meanwhile.
-func (s *Models) keepLater(snap *ledger.Snapshot) {
+// storeRowsLater has the rows of a study's newest state stored after a pause, one study after
+// another, and once for all requests that arrive meanwhile.
+func (s *Models) storeRowsLater(snap *ledger.Snapshot) {
 	if s.shelf == nil || len(snap.Trials) < optimizer.KeptFrom {
 		return
 	}
-	s.shelve.Join("", snap.ID, func(ids []string) (left []string) {
+	s.storing.Join("", snap.ID, func(ids []string) (left []string) {
 		slices.Sort(ids)
 		for _, id := range slices.Compact(ids) {
 			// What fails is in the log, and worked out again.
-			_ = s.Derived.Jobs.Do(context.Background(), "shelving", id, shelvingTime, func(ctx context.Context) error {
+			_ = s.Derived.Jobs.Do(context.Background(), "shelving", id, storeLimit, func(ctx context.Context) error {
 				select {
 				case <-ctx.Done():
 					return ctx.Err()
-				case <-time.After(shelvingPause):
-					return s.keep(ctx, id)
+				case <-time.After(storePause):
+					return s.storeRows(ctx, id)
 				}
 			})
 		}
@@ -502,8 +506,8 @@ func (s *Models) keepLater(snap *ledger.Snapshot) {
 	})
 }
 
-// keep puts what is worth keeping of a study's newest state on the shelf.
-func (s *Models) keep(ctx context.Context, id string) error {
+// storeRows stores the rows of a study's newest state.
+func (s *Models) storeRows(ctx context.Context, id string) error {
 	_, newest, found := derived.Newest[replayed](s.Derived, id)
 	if !found || newest.state == nil {
 		return nil

@@ -90,13 +90,13 @@ func TestAStateIsWeighedAsItsReadingsCome(t *testing.T) {
 		d.Algorithm = design.Algorithm{Name: "rpol-ucb", Horizon: 400, Settings: map[string]json.RawMessage{"pending": json.RawMessage(`"ignore"`)}}
 		d.Model = design.Model{Fit: fit}
 		b := newBench(t, d)
-		weighings, last := 0, weighed{}
+		weighings, last := 0, measurement{}
 		look := func() {
 			t.Helper()
 			must.Get(b.service.state(t.Context(), b.snap))(t)
-			r := b.service.toExtend(b.snap)
-			if r.weighed != last {
-				weighings, last = weighings+1, r.weighed
+			r := b.service.newestReplayed(b.snap)
+			if r.measured != last {
+				weighings, last = weighings+1, r.measured
 			}
 			if said, holds := float64(r.Bytes()), float64(memory.NewMeter().Of([]*optimizer.State{r.state, r.next})); said < 0.7*holds || said > 1.4*holds {
 				t.Fatalf("%s, of %d trials a state is said to hold %.0f bytes, and holds %.0f", fit, len(b.snap.Trials), said, holds)
@@ -123,11 +123,11 @@ func TestStatesAreExtendedNotMadeAnew(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, oven())
 	b.ask(1)
-	if b.service.toExtend(b.snap).state == nil {
+	if b.service.newestReplayed(b.snap).state == nil {
 		t.Error("the state that the decision was made from is there to extend")
 	}
 	b.must(ruleReconfigure(b.snap, design.Reconfiguration{Algorithm: &design.Algorithm{Name: "ckb-ucb", Horizon: 50}, Reason: "x"}))
-	if b.service.toExtend(b.snap).state != nil {
+	if b.service.newestReplayed(b.snap).state != nil {
 		t.Error("a state under another definition is no use")
 	}
 }
@@ -148,7 +148,7 @@ func TestOneVersionIsReplayedOnceAndAStudyAsItMightBeApart(t *testing.T) {
 	if state(&mightBe) == state(b.snap) {
 		t.Error("a study as it might be has the state of the study as it is")
 	}
-	if now, _ := size(b.service); b.service.toExtend(b.snap).state != state(b.snap) || used != now {
+	if now, _ := size(b.service); b.service.newestReplayed(b.snap).state != state(b.snap) || used != now {
 		t.Error("a study as it might be is kept")
 	}
 }
@@ -186,7 +186,7 @@ func TestTheCacheKeepsToTheProgramsMemory(t *testing.T) {
 func TestATooLargeModelIsRefused(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, oven())
-	b.service.room.bytes = 10
+	b.service.memory.bytes = 10
 	b.ask(3)
 	for n := range 3 {
 		b.tell(n+1, map[string]float64{"yield": 50 + float64(n), "impurity": 0.1})

@@ -20,7 +20,7 @@ func readEverything(t testing.TB, b *bench) {
 			through[p.Name] = p.Spread(3)[1]
 		}
 	}
-	through = moved(snap.Definition, through, nil)
+	through = withRemainders(snap.Definition, through, nil)
 	state, err := s.StateOf(ctx, snap)
 	writable(t, state, err)
 	posterior, err := s.PosteriorAt(ctx, snap, []design.Settings{through})

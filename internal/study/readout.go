@@ -16,10 +16,10 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// What the replayed state says, in physical units, keyed by metric and constraint name. The JSON is
-// that of the API.
+// Results of the replayed state in physical units, keyed by metric and constraint name. Their JSON
+// is that of the API.
 
-// Readout is what the next decision would use, and what can be said of the study so far.
+// Readout has the numbers that the next decision would use, and what follows from the study so far.
 type Readout struct {
 	Version        int64                            `json:"version"`
 	Round          int                              `json:"round"` // of the next decision
@@ -30,8 +30,8 @@ type Readout struct {
 	AtCeiling      []string                         `json:"at_ceiling"`  // constraints whose multiplier is as large as the algorithm lets it be
 	Calibration    map[string]optimizer.Calibration `json:"calibration"`
 	Recommendation *Recommendation                  `json:"recommendation"`
-	// Undecided is what is recommended, where it is not known enough to be within the limits, else
-	// what looks better without being known to be.
+	// Undecided is the recommendation if it is not known well enough to lie within the limits, else
+	// settings that look better but are not known to be.
 	Undecided *Undecided              `json:"undecided"`
 	Works     WorksState              `json:"works"`
 	Violation map[string]ViolationOut `json:"violation"`
@@ -41,26 +41,26 @@ type Readout struct {
 	Health    []Finding               `json:"health"`           // see Health
 }
 
-// WorksState is what is known of where trials work. Those that failed by chance, were abandoned,
-// excluded or wait do not count.
+// WorksState describes where trials work. Trials that failed by chance, were abandoned or excluded,
+// or are waiting do not count.
 type WorksState struct {
 	optimizer.Works
 	Chance *float64 `json:"chance"` // at what is recommended, 1 while none has failed; null without a recommendation, and from published algorithms that take no account of failures
 }
 
-// MetricState is how a metric is modelled.
+// MetricState describes the model of a metric.
 type MetricState struct {
 	optimizer.Model
 	Kernel KernelReadout `json:"kernel"`
 	Warp   *warp.Warp    `json:"warp"` // of standardised readings, null where they are not warped
-	// Where noise differs by setting, its standard deviation in the metric's units, by the first
-	// trial of each setting with replicates; and the trials whose readings their replicates
-	// contradict.
+	// NoiseBySetting has the noise's standard deviation, in the metric's units, where it differs by
+	// setting: one entry for each setting with replicates, with the number of its first trial.
+	// WrongReadings are the trials whose readings their replicates contradict.
 	NoiseBySetting []NoiseSD `json:"noise_by_setting"`
 	WrongReadings  []int     `json:"wrong_readings"`
 }
 
-// NoiseSD is the noise of a trial's settings, in the metric's units.
+// NoiseSD is the standard deviation of the noise at a trial's settings, in the metric's units.
 type NoiseSD struct {
 	Number int     `json:"number"`
 	SD     float64 `json:"sd"`
@@ -73,8 +73,9 @@ type KernelReadout struct {
 	Interaction  float64            `json:"interaction,omitempty"` // of anova: 0 a sum over the parameters, 1 their product
 }
 
-// Undecided is settings of which Readings more would tell whether they can be recommended, should
-// they leave the expected values as they are; null when a thousand would not.
+// Undecided are settings that Readings further readings would accept or rule out as a
+// recommendation if the expected values stayed as they are; Readings is null if a thousand would
+// not.
 type Undecided struct {
 	Recommendation
 	Readings *int `json:"readings"`
@@ -86,8 +87,9 @@ type Recommendation struct {
 	Believed
 }
 
-// Believed is what the model says of some settings, by metric: the value there without the noise of
-// readings, with its central 95 % band, and the standard deviation of a reading, noise included.
+// Believed is the model's prediction at some settings, by metric: mean, standard deviation and
+// central 95 % band without the noise of readings, and the standard deviation of a reading, noise
+// included.
 type Believed struct {
 	Mean                   map[string]float64 `json:"mean"`
 	SD                     map[string]float64 `json:"sd"`
@@ -108,16 +110,16 @@ type ViolationOut struct {
 }
 
 // RegretOut is the bound on cumulative regret over the algorithm's own trials, in units of the
-// objective, and its worth as ViolationOut has it.
+// objective, qualified as in ViolationOut.
 type RegretOut struct {
 	Bound     *float64 `json:"bound"`
 	BoundKind string   `json:"bound_kind"`
 	BoundWhy  string   `json:"bound_why"`
 }
 
-// Posterior is what is believed at points. Where Unread names a metric, all that is said of it is
-// its prior, or in a unit that nothing is known of, and JSON has null in its place; so with the chance, where the metric has a limit, or
-// where some limit depends on what a trial brings.
+// Posterior is the posterior at some points. For a metric in Unread there is only the prior, or no
+// scale to express it in, so JSON has null instead. The feasibility probability is null if such a
+// metric has a limit, or if a limit depends on what a trial brings with it.
 type Posterior struct {
 	Metrics                map[string]Band `json:"metrics"`
 	FeasibilityProbability Series          `json:"feasibility_probability"`
@@ -126,10 +128,10 @@ type Posterior struct {
 	Uncertain              bool            `json:"-"` // there is a limit of which nothing is known
 }
 
-// Series are numbers by point, each null in JSON where nothing is known.
+// Series has one number per point; JSON has null where nothing is known.
 type Series []float64
 
-// MarshalJSON puts null for what was never read.
+// MarshalJSON writes null for what was never read.
 func (p Posterior) MarshalJSON() ([]byte, error) {
 	out := struct {
 		Metrics                map[string]map[string][]*float64 `json:"metrics"`
@@ -155,7 +157,7 @@ func (s Series) orNulls(unread bool) []*float64 {
 	return list
 }
 
-// Band is a metric's posterior at some points: latent function, physical units.
+// Band is a metric's posterior at some points: the latent function in physical units.
 type Band struct {
 	Mean    Series `json:"mean"`
 	SD      Series `json:"sd"`
@@ -165,13 +167,13 @@ type Band struct {
 	Upper95 Series `json:"upper95"`
 }
 
-// AcquisitionQuery asks what a decision would make of points.
+// AcquisitionQuery asks for the acquisition at some points.
 type AcquisitionQuery struct {
 	Points []design.Settings `json:"points,omitempty"` // default: the candidates
 	design.Brought
 }
 
-// Acquisition is its answer. A nil value may not be chosen.
+// Acquisition answers an AcquisitionQuery. A nil value belongs to a point that may not be chosen.
 type Acquisition struct {
 	Values      []*float64         `json:"values"`
 	Argmax      *int               `json:"argmax"`
@@ -179,15 +181,16 @@ type Acquisition struct {
 	Multipliers map[string]float64 `json:"multipliers"`
 }
 
-// Choice is one algorithm's choice on the same history.
+// Choice is what one algorithm would choose next on the study's history.
 type Choice struct {
 	Name       string           `json:"name"`
 	Parameters *design.Settings `json:"parameters"` // nil when it chooses nothing
 	Because    string           `json:"because"`
 }
 
-// Notes are sentences on what a reader of the study's figures has to know: that nobody measured
-// them, what the algorithm does not keep, what failed, and what was told for nothing.
+// Notes returns sentences that a reader of the study's figures has to know: that the data are
+// simulated, what the algorithm does not guarantee, which trials failed, and what was told to no
+// effect.
 func Notes(snap *ledger.Snapshot) []string {
 	notes := []string{}
 	if lab := snap.Definition.SimulatedLab; lab != "" {
@@ -219,7 +222,7 @@ func Notes(snap *ledger.Snapshot) []string {
 	return append(notes, unitNotes(snap)...)
 }
 
-// unitNotes count what stands among others in another unit than today's.
+// unitNotes returns notes on values that were told in another unit than the present one.
 func unitNotes(snap *ledger.Snapshot) (notes []string) {
 	if !snap.UnitsChanged() {
 		return nil
@@ -244,8 +247,9 @@ func unitNotes(snap *ledger.Snapshot) (notes []string) {
 	return notes
 }
 
-// outcomes counts the trials that failed because of their settings, and those with the trials that
-// worked, as the optimizer does: one that waits, or failed by chance, says nothing of where trials work.
+// outcomes counts the trials that failed because of their settings, and those plus the trials that
+// worked, as the optimizer does. A trial that waits or failed by chance says nothing about where
+// trials work.
 func outcomes(snap *ledger.Snapshot) (failed, of int) {
 	for _, t := range snap.Trials {
 		read := func(metric string) bool { m, there := t.Metrics[metric]; return there && !m.Known }
@@ -262,8 +266,8 @@ func outcomes(snap *ledger.Snapshot) (failed, of int) {
 
 const mostPoints = 10000
 
-// StateOf says what the algorithm makes of snap: what its next decision would use. It is worked out
-// at most once for each version in the cache, and to be read only.
+// StateOf returns the readout of snap, which callers must not modify. It is computed at most once
+// for each cached version.
 func (s *Models) StateOf(ctx context.Context, snap *ledger.Snapshot) (Readout, error) {
 	return derived.Get(ctx, s.Derived, snap, readoutOf, func(ctx context.Context) (Readout, error) {
 		state, err := s.state(ctx, snap)
@@ -321,7 +325,7 @@ func readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State)
 	if n := len(regret); n > 0 {
 		out.Regret = bounds.regret(snap, regret[n-1])
 	}
-	out.account(c, risks)
+	out.addRisks(c, risks)
 	return out, nil
 }
 
@@ -357,7 +361,7 @@ func metricState(d design.Definition, m optimizer.Model) MetricState {
 	return out
 }
 
-// bounds are told with what they rest on.
+// bounds qualifies the bounds on violation and regret by the assumptions that they rest on.
 type bounds struct {
 	*Theorem              // nil where none are drawn
 	onViolation, onRegret struct{ kind, why string }
@@ -404,16 +408,17 @@ func recommendation(ctx context.Context, snap *ledger.Snapshot, state *optimizer
 	if err != nil || !limitsLearned(snap.Compiled(), state) {
 		return nil, err
 	}
-	return believed(ctx, snap, state, round)
+	return beliefAt(ctx, snap, state, round)
 }
 
-// undecided is what may turn out to be better than the recommendation, if anything.
+// undecided returns the settings that may turn out better than the recommendation, nil if there are
+// none.
 func undecided(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State) (*Undecided, error) {
 	found, err := state.Undecided(ctx)
 	if err != nil || found.Round == 0 || !limitsLearned(snap.Compiled(), state) {
 		return nil, err
 	}
-	r, err := believed(ctx, snap, state, found.Round)
+	r, err := beliefAt(ctx, snap, state, found.Round)
 	if err != nil {
 		return nil, err
 	}
@@ -424,8 +429,8 @@ func undecided(ctx context.Context, snap *ledger.Snapshot, state *optimizer.Stat
 	return out, nil
 }
 
-// believed is what the model says of the settings of a trial; nil for trial 0.
-func believed(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State, number int) (*Recommendation, error) {
+// beliefAt returns the model's prediction at the settings of a trial, nil for trial 0.
+func beliefAt(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State, number int) (*Recommendation, error) {
 	t := snap.Trial(number)
 	if t == nil {
 		return nil, nil
@@ -438,7 +443,8 @@ func believed(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State
 	return &Recommendation{Number: t.Number, Parameters: t.Parameters, Believed: there}, err
 }
 
-// believedAt is what the model says of a place, where known constraints have the values known.
+// believedAt returns the model's prediction at a place; known are the values of known constraints
+// there.
 func believedAt(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State, at optimizer.Place, known [][]float64) (Believed, error) {
 	beliefs, chances, err := state.Believe(ctx, []optimizer.Place{at}, known)
 	if err != nil {
@@ -454,7 +460,7 @@ func believedAt(ctx context.Context, snap *ledger.Snapshot, state *optimizer.Sta
 	return out, nil
 }
 
-// PosteriorAt is what the model believes at some points, whether they may be tried or not.
+// PosteriorAt returns the posterior at some points, whether they may be tried or not.
 func (s *Models) PosteriorAt(ctx context.Context, snap *ledger.Snapshot, points []design.Settings) (Posterior, error) {
 	if len(points) == 0 || len(points) > mostPoints {
 		return Posterior{}, design.NewInvalid("points", fmt.Sprintf("1 to %d points are needed", mostPoints), len(points))
@@ -493,8 +499,8 @@ func (s *Models) posterior(ctx context.Context, snap *ledger.Snapshot, places []
 	return out, nil
 }
 
-// AcquisitionAt is what the next decision would maximise: at the given points, or at the
-// candidates.
+// AcquisitionAt returns the function that the next decision would maximise, at the given points or
+// at the candidates.
 func (s *Models) AcquisitionAt(ctx context.Context, snap *ledger.Snapshot, q AcquisitionQuery) (Acquisition, error) {
 	places, known, err := acquisitionPlaces(snap.Compiled(), q)
 	if err != nil {
@@ -550,8 +556,8 @@ func acquisitionPlaces(c *design.Compiled, q AcquisitionQuery) ([]optimizer.Plac
 	return places, known, faults.Err()
 }
 
-// account adds how the risk that was asked for stands.
-func (r *Readout) account(c *design.Compiled, risks []optimizer.Risk) {
+// addRisks adds the state of the risk that was asked for.
+func (r *Readout) addRisks(c *design.Compiled, risks []optimizer.Risk) {
 	for _, risk := range risks {
 		if len(risk.Costs) > 1 {
 			r.Risk = &risk
@@ -582,7 +588,7 @@ type HistoryRow struct {
 	Regret          *RegretOut                      `json:"regret,omitempty"` // likewise; absent as in the state
 }
 
-// HistoryOf tells, round by round, what was chosen, read and believed.
+// HistoryOf returns what was chosen, read and predicted in each round.
 func (s *Models) HistoryOf(ctx context.Context, snap *ledger.Snapshot) ([]HistoryRow, error) {
 	state, err := s.state(ctx, snap)
 	if err != nil {

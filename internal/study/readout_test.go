@@ -279,7 +279,7 @@ func TestChartsKnowWhereATrialMayBeChosen(t *testing.T) {
 	b.ask(1)
 	through := b.snap.Trials[0].Parameters
 	may := func(to design.Settings) bool {
-		return b.snap.Compiled().MayChoose(moved(b.snap.Definition, through, to))
+		return b.snap.Compiled().MayChoose(withRemainders(b.snap.Definition, through, to))
 	}
 	seen := map[bool]bool{}
 	for _, slice := range must.Get(b.service.Slices(t.Context(), b.snap, through, 9))(t) {

@@ -89,7 +89,7 @@ func wantStanding(t *testing.T, text []byte) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if b.snap, err = b.service.takeIn(newID(), b.snap, events); err != nil {
+		if b.snap, err = b.service.foldImported(newID(), b.snap, events); err != nil {
 			t.Fatal(err)
 		}
 	}

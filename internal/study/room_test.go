@@ -45,7 +45,7 @@ func TestDecisionsOfSharedValuesVerify(t *testing.T) {
 			t.Errorf("after %d events: %+v", cut, got)
 		}
 	}
-	after, err := b.service.takeIn(newID(), nil, b.events)
+	after, err := b.service.foldImported(newID(), nil, b.events)
 	if err != nil || after.Hash != b.snap.Hash {
 		t.Errorf("taken in: %v", err)
 	}

@@ -1,6 +1,6 @@
-// Package study is the service: the rules by which a command becomes events, and what can be read
-// of a study. Package design says what a study is, package ledger what happened in it, package
-// optimizer computes, package db keeps what is decided here.
+// Package study turns commands into ledger events and answers every read of a study. Package design
+// defines a study, package ledger records what happened in it, package optimizer does the numerical
+// work, and package db stores the events.
 package study
 
 import (
@@ -26,9 +26,9 @@ import (
 	"headroom/internal/supervisor"
 )
 
-// Service is what the program does with studies: every write goes through it, every page and answer
-// reads from it. All methods are safe for concurrent use. Writes return *Invalid for faulty input,
-// what wraps one of the errors below, and *AlreadyDone.
+// Service carries out every write and every read of studies. Its methods are safe for concurrent
+// use. Writes return *Invalid for faulty input, an error that wraps one of those in store.go, or
+// *AlreadyDone.
 type Service struct {
 	*Models
 	store   Store
@@ -36,31 +36,32 @@ type Service struct {
 	largest int64            // see LargestLedger
 	imports scheduler.Queues // of all studies that are being imported
 	writing scheduler.Queues
-	asks    derived.Together[*asking]
+	asks    derived.Together[*waitingAsk]
 	unkept  sync.Map // *Verified by study, of what the database did not keep
 }
 
-// Progress is how a verification or a simulated laboratory stands that goes on behind requests.
+// Progress is the state of a verification or of a simulated laboratory that runs in the background.
 type Progress = derived.Progress
 
-// Options of a Service; the zero value is useful.
+// Options configure a Service. The zero value is useful.
 type Options struct {
 	CacheBytes int64        // for snapshots and replayed states; by default 1 GiB, and at most half of a limit given to the program's memory
 	Replays    int          // concurrent replays; default GOMAXPROCS
 	Log        *slog.Logger // for what goes wrong in the background; default slog.Default()
-	// Shelf keeps rows of models, so that a server that starts need not work them out; nil for none.
+	// Shelf stores rows of models, so that a server that starts need not compute them; nil for
+	// none.
 	Shelf Shelf
 }
 
-// importsAtOnce is how many studies are imported at once: each is folded in memory, and holds a
-// connection as long as its file takes to come.
+// importsAtOnce is how many studies are imported at the same time. Each is folded in memory and
+// holds a database connection until its file has arrived.
 const importsAtOnce = 2
 
-// LargestLedger bounds a ledger, in bytes of its events: one that large gets no new trials, and one
-// that is an eighth larger nothing at all. It can be read and exported as any other.
+// LargestLedger limits the bytes of a ledger's events. A ledger of that size gets no new trials;
+// one an eighth larger takes no event at all. Both can still be read and exported.
 const LargestLedger = 256 << 20
 
-// NewService returns a service on store. Call Stop when done with it.
+// NewService returns a service that keeps its studies in store. Call Stop when done with it.
 func NewService(store Store, options Options) *Service {
 	options.CacheBytes = cmp.Or(options.CacheBytes, atMostHalf(1<<30))
 	options.Replays = cmp.Or(options.Replays, runtime.GOMAXPROCS(0))
@@ -68,16 +69,16 @@ func NewService(store Store, options Options) *Service {
 	work := derived.New[*ledger.Snapshot](options.CacheBytes, options.Replays, stateOf, options.Log)
 	bytes := atMostHalf(optimizer.MostRoom)
 	return &Service{
-		Models: &Models{Derived: work, log: options.Log, room: room{bytes, semaphore.NewWeighted(bytes)}, shelf: options.Shelf},
+		Models: &Models{Derived: work, log: options.Log, memory: modelMemory{bytes, semaphore.NewWeighted(bytes)}, shelf: options.Shelf},
 		store:  store, now: time.Now, largest: LargestLedger, imports: scheduler.Queues{Places: importsAtOnce},
 	}
 }
 
-// Stop ends the work in the background and waits for it.
+// Stop cancels the work in the background and waits for it to end.
 func (s *Service) Stop() { s.Derived.Jobs.Stop() }
 
-// Snapshot returns the study after event at, or now when at is 0. at > version is *Invalid at
-// location "at".
+// Snapshot returns the study as it was after event at, or the present one when at is 0. If there is
+// no such event, the error is *Invalid at location "at".
 func (s *Service) Snapshot(ctx context.Context, id string, at int64) (*ledger.Snapshot, error) {
 	if at < 0 {
 		return nil, design.NewInvalid("at", "an event's number, 1 or more", at)
@@ -102,12 +103,12 @@ func (s *Service) Snapshot(ctx context.Context, id string, at int64) (*ledger.Sn
 		return nil, err
 	}
 	if past.Version != at {
-		return nil, endsEarly(id, past.Version, at)
+		return nil, missingEvents(id, past.Version, at)
 	}
 	return s.Derived.Put(past), nil
 }
 
-// versionOf is 0 for a study without events.
+// versionOf returns the snapshot's version, 0 for nil.
 func versionOf(snap *ledger.Snapshot) int64 {
 	if snap == nil {
 		return 0
@@ -115,7 +116,7 @@ func versionOf(snap *ledger.Snapshot) int64 {
 	return snap.Version
 }
 
-// latest returns the study as it is now. Reading a whole ledger is shared by all who wait for it.
+// latest returns the present study. Callers that need the whole ledger read it once, together.
 func (s *Service) latest(ctx context.Context, id string) (*ledger.Snapshot, error) {
 	base, err := s.recent(ctx, id)
 	if err != nil {
@@ -128,9 +129,9 @@ func (s *Service) latest(ctx context.Context, id string) (*ledger.Snapshot, erro
 	return s.foldNews(id, base, news)
 }
 
-// Since returns the study as it is, or as it was after event seen or later: a version that is at
-// hand will do, for whoever names an event has heard of it. Those who hear of it together read it
-// once. seen 0 asks the store.
+// Since returns the study at event seen or later. A caller that names an event has heard of it, so
+// a cached version will do; otherwise all callers waiting at the time share one read. With seen 0
+// the store is always asked.
 func (s *Service) Since(ctx context.Context, id string, seen int64) (*ledger.Snapshot, error) {
 	if seen <= 0 {
 		return s.latest(ctx, id)
@@ -145,7 +146,7 @@ func (s *Service) Since(ctx context.Context, id string, seen int64) (*ledger.Sna
 	return s.latest(ctx, id) // the others began before the event
 }
 
-// load reads a whole ledger, once for all who wait for it.
+// load reads a whole ledger, once for all callers that wait for it.
 func (s *Service) load(ctx context.Context, id string) (*ledger.Snapshot, error) {
 	return derived.Get(ctx, s.Derived, &ledger.Snapshot{ID: id}, ledgerOf, func(ctx context.Context) (*ledger.Snapshot, error) {
 		events, err := s.store.Events(ctx, id, 0, 0)
@@ -159,7 +160,7 @@ func (s *Service) load(ctx context.Context, id string) (*ledger.Snapshot, error)
 	})
 }
 
-// foldNews adds events to base, nil before the first of them, and keeps the result.
+// foldNews folds events into base, which is nil before the first event, and caches the result.
 func (s *Service) foldNews(id string, base *ledger.Snapshot, news []ledger.Event) (*ledger.Snapshot, error) {
 	snap, err := fold(id, base, news, nil)
 	if err != nil {
@@ -168,9 +169,9 @@ func (s *Service) foldNews(id string, base *ledger.Snapshot, news []ledger.Event
 	return s.Derived.Put(snap), nil
 }
 
-// fold is ledger.Fold of events that are stored. Whoever wrote them could: what cannot be read was
-// written by a newer program, as while servers are upgraded one after another, or, where the hashes do
-// not hold, damaged since.
+// fold is ledger.Fold for events that are stored. These were valid when they were written, so one
+// that cannot be read was written by a newer program (while servers are upgraded one by one) or, if
+// the hashes do not match, damaged since.
 func fold(id string, base *ledger.Snapshot, stored []ledger.Event, like *ledger.Snapshot) (*ledger.Snapshot, error) {
 	snap, err := ledger.Fold(id, base, stored, like)
 	if err == nil {
@@ -186,13 +187,13 @@ func fold(id string, base *ledger.Snapshot, stored []ledger.Event, like *ledger.
 	return nil, fmt.Errorf("study %s: %w (%w)", id, &Later{"The study's ledger has an entry of a newer program, which this server cannot read. The log names it."}, err)
 }
 
-// endsEarly is of a ledger whose last events are gone.
-func endsEarly(id string, last, wanted int64) error {
+// missingEvents is the error for a ledger whose last events are missing.
+func missingEvents(id string, last, wanted int64) error {
 	return &Damaged{id, fmt.Errorf("the ledger ends at event %d instead of %d", last, wanted)}
 }
 
-// recent returns some version of the study, if possible without asking the store: a write brings it
-// up to date.
+// recent returns any version of the study, a cached one if there is one. Writes bring it up to
+// date.
 func (s *Service) recent(ctx context.Context, id string) (*ledger.Snapshot, error) {
 	if snap, found := s.Derived.UpTo(id, 0); found {
 		return snap, nil
@@ -200,8 +201,7 @@ func (s *Service) recent(ctx context.Context, id string) (*ledger.Snapshot, erro
 	return s.load(ctx, id)
 }
 
-// Summaries lists a page of studies, and the mark behind which the next page goes on, nil at the
-// end.
+// Summaries returns one page of studies and the mark at which the next page starts, nil at the end.
 func (s *Service) Summaries(ctx context.Context, list Listing) (page []ledger.Summary, next *Mark, err error) {
 	limit := list.Limit
 	if limit > 0 {
@@ -215,13 +215,13 @@ func (s *Service) Summaries(ctx context.Context, list Listing) (page []ledger.Su
 	return page[:limit], &Mark{last.UpdatedAt, last.ID}, nil
 }
 
-// Events returns the ledger after event after, at most limit entries (0 = all).
+// Events returns at most limit events after event number after; limit 0 means all.
 func (s *Service) Events(ctx context.Context, id string, after int64, limit int) ([]ledger.Event, error) {
 	return s.store.Events(ctx, id, after, limit)
 }
 
-// EventsOf returns the last events about trial number of snap, at most limit, in order, and how
-// many were before them.
+// EventsOf returns the last events about a trial of snap in order, at most limit, and how many
+// precede them.
 func (s *Service) EventsOf(ctx context.Context, snap *ledger.Snapshot, number, limit int) (events []ledger.Event, before int, err error) {
 	seqs := snap.EventsOf(number)
 	before = max(0, len(seqs)-limit)
@@ -239,8 +239,8 @@ func (s *Service) EventsOf(ctx context.Context, snap *ledger.Snapshot, number, l
 	return events, before, nil
 }
 
-// EventsWithin is Events of at most limit entries, or of fewer, but one, where they are large: they are
-// read in growing parts until there are enough, since many may ask at once.
+// EventsWithin returns at most limit events, fewer (but at least one) if they are large. Many
+// callers may ask at once, so it reads in growing batches and stops at 2 MiB.
 func (s *Service) EventsWithin(ctx context.Context, id string, after int64, limit int) (events []ledger.Event, err error) {
 	const enough = 2 << 20
 	for part, bytes := 8, 0; len(events) < limit && bytes < enough; part *= 2 {
@@ -256,17 +256,18 @@ func (s *Service) EventsWithin(ctx context.Context, id string, after int64, limi
 	return events, nil
 }
 
-// eventsUpTo returns the next events of the ledger up to the snapshot, some hundreds at most.
+// eventsUpTo returns the next events after number after, none later than the snapshot and at most
+// 500.
 func (s *Service) eventsUpTo(ctx context.Context, snap *ledger.Snapshot, after int64) ([]ledger.Event, error) {
 	const most = 500
 	events, err := s.EventsWithin(ctx, snap.ID, after, int(min(most, snap.Version-after)))
 	if err == nil && len(events) == 0 {
-		err = endsEarly(snap.ID, after, snap.Version)
+		err = missingEvents(snap.ID, after, snap.Version)
 	}
 	return events, err
 }
 
-// begin lets work go on behind requests as the study's task.
+// begin starts work in the background as the study's task.
 func (s *Service) begin(task derived.Task, id string, wanted int64, work func(ctx context.Context) error) error {
 	err := s.Derived.Begin(task, id, wanted, work)
 	if errors.Is(err, supervisor.ErrStopping) {
@@ -275,8 +276,8 @@ func (s *Service) begin(task derived.Task, id string, wanted int64, work func(ct
 	return err
 }
 
-// write lets decide rule on the study as it is, of which base is some version, and appends what it
-// ruled. Writers of one study take turns, so that each knows what the one before it wrote.
+// write applies decide to the present study, of which base is any version, and appends the ruling.
+// Writers of one study take turns, so that each starts from what the previous one wrote.
 func (s *Service) write(ctx context.Context, cmd Command, base *ledger.Snapshot, decide func(now *ledger.Snapshot) (ruling, error)) (*ledger.Snapshot, []int, error) {
 	leave, err := s.writing.Enter(ctx, base.ID)
 	if err != nil {
@@ -307,15 +308,15 @@ func (s *Service) write(ctx context.Context, cmd Command, base *ledger.Snapshot,
 	return s.Derived.Put(after), numbers, nil
 }
 
-// change lets rule rule on the study as it is, and writes what it ruled. What could be of the study
-// at no time, as sensible tells of some version of it, is refused before the study is locked: it
-// may be as large as a request. What could be is small.
-func (s *Service) change(ctx context.Context, cmd Command, id string, sensible func(base *ledger.Snapshot) bool, rule func(now *ledger.Snapshot) (ruling, error)) (*ledger.Snapshot, error) {
+// change applies rule to the present study and writes the ruling. A command that names things the
+// study never had, as possible tells from any version of it, may be as large as a request; it is
+// refused before the study is locked. A nil possible accepts every command.
+func (s *Service) change(ctx context.Context, cmd Command, id string, possible func(base *ledger.Snapshot) bool, rule func(now *ledger.Snapshot) (ruling, error)) (*ledger.Snapshot, error) {
 	base, err := s.recent(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	if !sensible(base) {
+	if possible != nil && !possible(base) {
 		_, err := rule(base)
 		return nil, err
 	}
@@ -323,10 +324,7 @@ func (s *Service) change(ctx context.Context, cmd Command, id string, sensible f
 	return after, err
 }
 
-// always is sensible what is small, whatever it says.
-func always(*ledger.Snapshot) bool { return true }
-
-// append turns a ruling on the study now (nil before its first event) into what the store writes.
+// append turns a ruling on the study (nil before its first event) into what the store writes.
 func (s *Service) append(cmd Command, id string, now *ledger.Snapshot, ruled ruling) (Append, error) {
 	events, err := ledger.Next(now, s.now(), cmd.By, ruled.drafts...)
 	if err != nil {
@@ -339,15 +337,15 @@ func (s *Service) append(cmd Command, id string, now *ledger.Snapshot, ruled rul
 	if err != nil {
 		return Append{}, fmt.Errorf("study %s: %w", id, err)
 	}
-	if err := s.roomFor(after, ruled.drafts); err != nil {
+	if err := s.checkSize(after, ruled.drafts); err != nil {
 		return Append{}, err
 	}
 	return appendTo(after, events, ruled.numbers), nil
 }
 
-// roomFor refuses what makes a ledger too large. Results of trials that are waiting still find room
-// in one that gets no new trials.
-func (s *Service) roomFor(after *ledger.Snapshot, drafts []ledger.Draft) error {
+// checkSize refuses events that make the ledger too large. Results of waiting trials still fit into
+// a ledger that gets no new trials.
+func (s *Service) checkSize(after *ledger.Snapshot, drafts []ledger.Draft) error {
 	most := s.largest
 	if !slices.ContainsFunc(drafts, func(d ledger.Draft) bool { return d.Kind == ledger.Chosen }) {
 		most += most / 8
@@ -358,14 +356,14 @@ func (s *Service) roomFor(after *ledger.Snapshot, drafts []ledger.Draft) error {
 	return conflict("The study's ledger would have %d bytes, and new trials are possible up to %d. It can be read and exported; go on in a copy of the study.", after.Bytes, s.largest)
 }
 
-// appendTo is what the store writes of events that lead to the study after them.
+// appendTo returns what the store writes for events that lead to the study after them.
 func appendTo(after *ledger.Snapshot, events []ledger.Event, numbers []int) Append {
 	return Append{Events: events, After: after, Done: &Done{Study: after.ID, Version: after.Version, Trials: numbers}}
 }
 
-// choose makes decisions of a study one after another: prepare works on the study as it is while no
-// other decision is being made, then its ruling is written. What prepare refuses is still offered
-// to the store, which knows whether the request was carried out before.
+// choose makes decisions of a study one at a time: prepare works on the present study while no
+// other decision is being made, then its ruling is written. A refusal by prepare still reaches the
+// store, which knows whether the same request was carried out before.
 func (s *Service) choose(ctx context.Context, cmd Command, id string, prepare func(ctx context.Context, snap *ledger.Snapshot) (ruling, error)) (after *ledger.Snapshot, numbers []int, err error) {
 	ctx = scheduler.With(ctx, scheduler.Choosing)
 	err = s.store.Choosing(ctx, id, func(ctx context.Context) error {
@@ -383,8 +381,8 @@ func (s *Service) choose(ctx context.Context, cmd Command, id string, prepare fu
 	return after, numbers, err
 }
 
-// writeChoice writes what was prepared for a study as it was, after so many further trials of the
-// same holder of the lock.
+// writeChoice writes a ruling that was prepared for snap, after the holder of the choosing lock has
+// added further trials to it.
 func (s *Service) writeChoice(ctx context.Context, cmd Command, snap *ledger.Snapshot, further int, prepared ruling, refused error) (*ledger.Snapshot, []int, error) {
 	return s.write(ctx, cmd, snap, func(now *ledger.Snapshot) (ruling, error) {
 		if refused != nil {
@@ -407,15 +405,15 @@ func mayChoose(snap *ledger.Snapshot) error {
 	return conflict("The study is %s; new trials are possible only while it is open. Set its state to open first.", snap.State)
 }
 
-// newID makes an unguessable name for a study that is safe in a URL.
+// newID returns an unguessable study id that is safe in a URL.
 func newID() string { return strings.ToLower(rand.Text()[:16]) }
 
 func ruleOf(kind ledger.Kind, number int, data any) ruling {
 	return ruling{drafts: []ledger.Draft{{Kind: kind, Data: data}}, numbers: []int{number}}
 }
 
-// ruling is what a rule makes of a command: what to add to the ledger, and the trials concerned, in
-// the order to answer them.
+// ruling is what a rule makes of a command: the events to append, and the numbers of the trials
+// concerned in the order in which to answer them.
 type ruling struct {
 	drafts  []ledger.Draft
 	numbers []int

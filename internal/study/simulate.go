@@ -18,13 +18,13 @@ import (
 
 const mostSimulated = 25
 
-// simulating is a simulated laboratory at work: it asks for trials like everybody and tells what
-// its problem reads there. Its progress counts trials.
+// simulating is the task of a simulated laboratory, which asks for trials through the service and
+// tells what its problem reads there. Its progress counts trials.
 var simulating = derived.Task{Kind: "simulated lab", Limit: 5 * time.Minute, AtOnce: 4}
 
-// Mishap is something that goes wrong in a simulated laboratory on purpose, at trial Number, to show
-// what becomes of it: Metric is told Factor times too large and corrected at once, and with Exclude
-// the trial is taken out. Reason says why.
+// Mishap is a mistake that a simulated laboratory makes on purpose at trial Number, as an example:
+// it tells Factor times the reading of Metric and corrects that at once, and with Exclude it
+// excludes the trial. Reason is the reason it gives.
 type Mishap struct {
 	Number  int
 	Metric  string
@@ -33,9 +33,8 @@ type Mishap struct {
 	Reason  string
 }
 
-// Simulate lets the study's simulated laboratory answer: first the trials that wait, then such as
-// it asks for, count in all. It works behind the request and ends by itself; Simulated tells how
-// far it is.
+// Simulate has the study's simulated laboratory answer count trials in the background: those that
+// wait, then new ones that it asks for. Simulated returns its progress.
 func (s *Service) Simulate(ctx context.Context, cmd Command, id string, count int, mishaps ...Mishap) error {
 	if count < 1 || count > mostSimulated {
 		return design.NewInvalid("count", fmt.Sprintf("a simulated lab runs 1 to %d trials at a time", mostSimulated), count)
@@ -81,9 +80,9 @@ func labOf(snap *ledger.Snapshot) (design.SimulatedLab, error) {
 	return design.FindSimulatedLab(name)
 }
 
-// SimulateOne lets a simulated laboratory answer one trial to its end, the first of those whose
-// readings are due, and returns its number when it has. Where none are, it asks for more trials:
-// those of a laboratory whose readings come late wait until enough have been begun after them.
+// SimulateOne has a simulated laboratory tell readings until it has told all of one trial, whose
+// number it returns. It takes the first trial with readings that are due and asks for more trials
+// while none are; late readings are due when enough trials have been begun after theirs.
 func (s *Service) SimulateOne(ctx context.Context, by Command, lab design.SimulatedLab, id string, mishaps ...Mishap) (number int, err error) {
 	snap, err := s.latest(ctx, id)
 	for err == nil {
@@ -103,7 +102,7 @@ func (s *Service) SimulateOne(ctx context.Context, by Command, lab design.Simula
 	return 0, err
 }
 
-// answer tells a trial's readings, with what befalls them.
+// answer tells a trial's readings, with the mishap, if it has one.
 func (s *Service) answer(ctx context.Context, by Command, id string, number int, readings map[string]ledger.Reading, mishap Mishap) (*ledger.Snapshot, error) {
 	told := ledger.Telling{Metrics: maps.Clone(readings)}
 	right, slipped := readings[mishap.Metric]
@@ -122,8 +121,8 @@ func (s *Service) answer(ctx context.Context, by Command, id string, number int,
 	return snap, err
 }
 
-// nextToAnswer is the first waiting trial of which readings are due, nil where there is none, and
-// whether others of it come later.
+// nextToAnswer returns the first waiting trial with readings that are due, nil if there is none,
+// and whether more of its readings come later.
 func nextToAnswer(lab design.SimulatedLab, snap *ledger.Snapshot) (trial *ledger.Trial, due map[string]ledger.Reading, later bool) {
 	for _, t := range snap.Trials {
 		if !t.Waiting() {
@@ -136,8 +135,8 @@ func nextToAnswer(lab design.SimulatedLab, snap *ledger.Snapshot) (trial *ledger
 	return nil, nil, false
 }
 
-// readingsOf is what the laboratory reads of the metrics not yet told, the same whenever it is
-// asked, of those that have come by now.
+// readingsOf returns the readings of a trial that are due and not yet told, and whether others come
+// later. They are the same whenever it is called.
 func readingsOf(lab design.SimulatedLab, snap *ledger.Snapshot, t *ledger.Trial) (due map[string]ledger.Reading, later bool) {
 	random := rand.New(rand.NewPCG(snap.Definition.Seed, uint64(t.Number)))
 	due, sd := map[string]ledger.Reading{}, lab.StdDev()
@@ -158,13 +157,14 @@ func readingsOf(lab design.SimulatedLab, snap *ledger.Snapshot, t *ledger.Trial)
 	return due, later
 }
 
-// broughtBy is what the laboratory knows before the next trial, drawn apart from the readings.
+// broughtBy returns what the laboratory knows before the next trial. Its random numbers are
+// independent of those of the readings.
 func broughtBy(lab design.SimulatedLab, snap *ledger.Snapshot) design.Brought {
 	return lab.Brings(rand.New(rand.NewPCG(snap.Definition.Seed, ^uint64(len(snap.Trials)+1))))
 }
 
-// asDisplayed is a value with the digits that an instrument of that noise displays: two digits of
-// the noise, six of the value without any.
+// asDisplayed rounds a value as an instrument with that noise displays it: to two digits of the
+// noise, or to six significant digits without noise.
 func asDisplayed(value, noise float64) float64 {
 	text := strconv.FormatFloat(value, 'g', 6, 64)
 	if noise > 0 {
@@ -177,26 +177,26 @@ func asDisplayed(value, noise float64) float64 {
 	return shown + 0 // −0 becomes 0
 }
 
-// Simulated is the study's last run of its simulated laboratory on this server, of which nothing was
-// wanted when there was none.
+// Simulated returns the progress of the last run of the study's simulated laboratory on this
+// server, the zero Progress if there was none.
 func (s *Service) Simulated(id string) Progress {
 	last, _ := s.Derived.Progress(simulating, id)
 	return last
 }
 
-// StopSimulating ends the study's run, if one is under way, after the trial it is at.
+// StopSimulating ends the run under way, if any, after its present trial.
 func (s *Service) StopSimulating(id string) { s.Derived.Stop(simulating, id) }
 
-// DemoTrials is how many trials the simulated lab runs when the demo study is made.
+// DemoTrials is how many trials the simulated laboratory runs when the demo study is made.
 const DemoTrials = 24
 
-// DemoMishaps are what happens in labs, and in the demo study's.
+// DemoMishaps are the mistakes in the demo study, as they happen in laboratories.
 var DemoMishaps = []Mishap{
 	{Number: 6, Metric: "yield", Factor: 0.1, Reason: "the decimal point was one place off"},
 	{Number: 11, Exclude: true, Reason: "the stirrer had stopped, as its log says"},
 }
 
-// Demo is the study that a newcomer looks around in: the reaction.
+// Demo returns the definition of the study in which newcomers look around: a simulated reaction.
 func Demo() (design.Definition, error) {
 	lab, err := design.FindSimulatedLab("reaction")
 	if err != nil {

@@ -16,10 +16,11 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// mostSamples bounds how finely a chart can ask the model along one parameter.
+// mostSamples limits the number of points of a chart along one parameter.
 const mostSamples = 400
 
-// Slice is the posterior along one parameter, the others held, as far as there are such mixtures.
+// Slice is the posterior along one parameter with the others held, at the points where a mixture
+// exists.
 type Slice struct {
 	Parameter string          `json:"parameter"`
 	At        []design.Value  `json:"at"`
@@ -29,8 +30,8 @@ type Slice struct {
 	Open      []bool          `json:"-"` // where a trial may be chosen
 }
 
-// Map is the posterior over two parameters: row i is Y[i], column j is X[j]. Its numbers are NaN where
-// there is no such mixture.
+// Map is the posterior over two parameters: row i is Y[i], column j is X[j]. A number is NaN where
+// no mixture exists.
 type Map struct {
 	X, Y     []design.Value
 	Mean     map[string][][]float64
@@ -40,8 +41,8 @@ type Map struct {
 	Open     [][]bool    // where a trial may be chosen
 }
 
-// Slices is the posterior along each parameter through a point, what a mixture leaves following the
-// others. There are none when the prior knows only the candidates.
+// Slices returns the posterior along each parameter through a point; a mixture's remainder follows
+// the others. There are none if the prior is defined at the candidates only.
 func (s *Models) Slices(ctx context.Context, snap *ledger.Snapshot, through design.Settings, samples int) ([]Slice, error) {
 	if samples < 2 || samples > mostSamples {
 		return nil, design.NewInvalid("samples", fmt.Sprintf("2 to %d samples are possible", mostSamples), samples)
@@ -56,15 +57,15 @@ func (s *Models) Slices(ctx context.Context, snap *ledger.Snapshot, through desi
 		}
 		slice, at := Slice{Parameter: p.Name}, p.Spread(samples)
 		along := lists.Map(at, func(v design.Value) design.Settings {
-			return moved(snap.Definition, through, design.Settings{p.Name: v})
+			return withRemainders(snap.Definition, through, design.Settings{p.Name: v})
 		})
 		var points []design.Settings
-		for i, there := range thereAre(snap, along) {
+		for i, there := range attainable(snap, along) {
 			if there {
 				slice.At, points = append(slice.At, at[i]), append(points, along[i])
 			}
 		}
-		posterior, err := s.viewed(ctx, snap, points)
+		posterior, err := s.chartPosterior(ctx, snap, points)
 		if err != nil {
 			return nil, err
 		}
@@ -75,7 +76,7 @@ func (s *Models) Slices(ctx context.Context, snap *ledger.Snapshot, through desi
 	return out, nil
 }
 
-// Map is the posterior over parameters x and y, the others held at pins.
+// Map returns the posterior over parameters x and y, with the others held at pins.
 func (s *Models) Map(ctx context.Context, snap *ledger.Snapshot, x, y string, pins design.Settings, samples int) (Map, error) {
 	if samples < 2 || samples > design.MostMapped {
 		return Map{}, design.NewInvalid("samples", fmt.Sprintf("2 to %d samples are possible", design.MostMapped), samples)
@@ -95,14 +96,14 @@ func (s *Models) Map(ctx context.Context, snap *ledger.Snapshot, x, y string, pi
 	var points []design.Settings
 	for _, v := range out.Y {
 		for _, u := range out.X {
-			points = append(points, moved(snap.Definition, pins, design.Settings{x: u, y: v}))
+			points = append(points, withRemainders(snap.Definition, pins, design.Settings{x: u, y: v}))
 		}
 	}
-	posterior, err := s.viewed(ctx, snap, points)
+	posterior, err := s.chartPosterior(ctx, snap, points)
 	if err != nil {
 		return Map{}, err
 	}
-	there := thereAre(snap, points)
+	there := attainable(snap, points)
 	drawn := func(values []float64) [][]float64 {
 		values = slices.Clone(values)
 		for i := range values {
@@ -110,19 +111,19 @@ func (s *Models) Map(ctx context.Context, snap *ledger.Snapshot, x, y string, pi
 				values[i] = math.NaN()
 			}
 		}
-		return inRows(values, len(out.X))
+		return slices.Collect(slices.Chunk(values, len(out.X)))
 	}
 	for name, band := range posterior.Metrics {
 		out.Mean[name], out.SD[name] = drawn(band.Mean), drawn(band.SD)
 	}
 	out.Feasible, out.Works = drawn(posterior.FeasibilityProbability), drawn(posterior.Works)
-	out.Open = inRows(lists.Map(points, snap.Compiled().MayChoose), len(out.X))
+	out.Open = slices.Collect(slices.Chunk(lists.Map(points, snap.Compiled().MayChoose), len(out.X)))
 	return out, nil
 }
 
-// thereAre tells which points leave every remainder within its bounds; all count where none does, as
-// around settings that were run beyond them.
-func thereAre(snap *ledger.Snapshot, points []design.Settings) []bool {
+// attainable reports for each point whether every remainder is within its bounds. If that holds for
+// none, as around settings that were run beyond the bounds, it reports true for all.
+func attainable(snap *ledger.Snapshot, points []design.Settings) []bool {
 	there := lists.Map(points, snap.Compiled().Leaves)
 	if !slices.Contains(there, true) {
 		return slices.Repeat([]bool{true}, len(points))
@@ -141,9 +142,10 @@ func mapAxis(c *design.Compiled, location, name string) (design.Parameter, error
 	return p, design.NewInvalid(location, fmt.Sprintf("a parameter that can be set, with at most %d choices, is needed", design.MostMapped), name)
 }
 
-// viewed is the posterior at settings that a chart made up: a mixture's remainder may leave its range
-// there, and a trial's own settings may lie far beyond one that was narrowed since.
-func (s *Models) viewed(ctx context.Context, snap *ledger.Snapshot, points []design.Settings) (Posterior, error) {
+// chartPosterior returns the posterior at the points of a chart. They need not be allowed: a
+// remainder may leave its range there, and a trial's settings may lie beyond a range that was
+// narrowed since.
+func (s *Models) chartPosterior(ctx context.Context, snap *ledger.Snapshot, points []design.Settings) (Posterior, error) {
 	places := lists.Map(points, func(settings design.Settings) optimizer.Place { return snap.Compiled().Locate(settings, nil) })
 	return derived.Get(ctx, s.Derived, snap, chartAt(places), func(ctx context.Context) (Posterior, error) { return s.posterior(ctx, snap, places, points) })
 }
@@ -157,8 +159,8 @@ func chartAt(places []optimizer.Place) chartOf {
 	return sha256.Sum256(key)
 }
 
-// moved is settings with some of them changed and remainders following.
-func moved(d design.Definition, settings, to design.Settings) design.Settings {
+// withRemainders returns the settings with some of them changed and the remainders adjusted.
+func withRemainders(d design.Definition, settings, to design.Settings) design.Settings {
 	out := maps.Clone(settings)
 	maps.Copy(out, to)
 	for _, p := range d.Parameters {
@@ -172,13 +174,4 @@ func moved(d design.Definition, settings, to design.Settings) design.Settings {
 		out[p.Name] = design.NumberValue(left)
 	}
 	return out
-}
-
-func inRows[T any](values []T, width int) [][]T {
-	var rows [][]T
-	for len(values) > 0 {
-		rows = append(rows, values[:width])
-		values = values[width:]
-	}
-	return rows
 }

@@ -24,8 +24,8 @@ const (
 	columnNumber = "number"
 	columnStatus = "status"
 	columnNote   = "note"
-	// chosenBefore begins the titles of columns with settings that were chosen where others were
-	// used.
+	// chosenBefore begins the title of a column with the settings that were chosen where others
+	// were used.
 	chosenBefore = "chosen "
 )
 
@@ -62,11 +62,11 @@ func (col column) ofNumbers(d design.Definition) bool {
 	return false
 }
 
-// columnOf finds what a title means, ignoring case, and with or without the unit behind a name.
+// columnOf returns what a title means, ignoring case, with or without the unit after a name.
 func columnOf(d design.Definition, title string) column {
 	col := columnNamed(d, title)
 	tryWithUnit := func(name, unit string) {
-		if col.kind == columnUnknown && isWithUnit(col.name, name, unit) {
+		if col.kind == columnUnknown && hasUnit(col.name, name, unit) {
 			col = columnNamed(d, name)
 		}
 	}
@@ -80,17 +80,17 @@ func columnOf(d design.Definition, title string) column {
 	return col
 }
 
-// isWithUnit tells whether a title is that name with its unit, as in "Temperature (°C)" and
+// hasUnit reports whether a title is that name with its unit, as in "Temperature (°C)" and
 // "Temperature / °C".
-func isWithUnit(title, name, unit string) bool {
+func hasUnit(title, name, unit string) bool {
 	behind, is := strings.CutPrefix(design.FoldCase(title), design.FoldCase(name))
 	rest := strings.TrimLeft(behind, " ([/,")
 	return is && unit != "" && rest != behind && strings.TrimRight(rest, " )]") == design.FoldCase(unit)
 }
 
-// meant is what may be meant by a title that belongs to nothing and begins with a known name: that in
-// another unit, or its standard deviations.
-func meant(d design.Definition, title string) (says string) {
+// titleHint returns a hint about an unknown title that begins with a known name: another unit, or
+// standard deviations.
+func titleHint(d design.Definition, title string) (says string) {
 	try := func(name, unit string, read bool) {
 		behind, is := strings.CutPrefix(design.FoldCase(title), design.FoldCase(name))
 		rest := strings.TrimLeft(behind, " _")
@@ -113,9 +113,9 @@ func meant(d design.Definition, title string) (says string) {
 	return says
 }
 
-// columnNamed finds what a name means, ignoring case.
+// columnNamed returns what a title without a unit means, ignoring case.
 func columnNamed(d design.Definition, title string) column {
-	name := plain(strings.TrimSpace(title))
+	name := unescape(strings.TrimSpace(title))
 	folded := design.FoldCase(name)
 	is := func(known string) bool { return design.FoldCase(known) == folded }
 	switch {
@@ -158,13 +158,13 @@ func columnNames(d design.Definition) []string {
 	return append(append(d.ParameterNames(), d.MetricNames()...), columnNumber, columnStatus, columnNote)
 }
 
-// formulaStarts are the characters after which a spreadsheet computes instead of showing a text;
-// some take the full-width ones alike.
+// formulaStarts are the characters that make a spreadsheet compute a text instead of showing it;
+// some spreadsheets accept the full-width ones, too.
 const formulaStarts = "=+-@\t\r＝＋－＠"
 
-// Harmless keeps a spreadsheet from computing a text: it puts an apostrophe before one that begins,
-// after any apostrophes of its own and what spreadsheets pass over, like a formula. plain takes it
-// off again.
+// Harmless keeps a spreadsheet from computing a text: it puts an apostrophe before one that looks
+// like a formula after any apostrophes of its own and characters that spreadsheets skip. plain
+// removes it.
 func Harmless(text string) string {
 	if beginsFormula(text) {
 		return "'" + text
@@ -172,7 +172,7 @@ func Harmless(text string) string {
 	return text
 }
 
-func plain(cell string) string {
+func unescape(cell string) string {
 	if strings.HasPrefix(cell, "'") && beginsFormula(cell) {
 		return cell[1:]
 	}
@@ -192,20 +192,20 @@ func beginsFormula(text string) bool {
 }
 
 const (
-	// deviationAfter ends the title of the column with the standard deviations told of a metric.
+	// deviationAfter ends the title of the column with a metric's standard deviations.
 	deviationAfter = " stddev"
-	// plusMinus stands before a standard deviation in the cell of its reading.
+	// plusMinus precedes a standard deviation in the cell of its reading.
 	plusMinus = "±"
 )
 
 // pending is what people write for a result that is not there yet.
 const pending = "PENDING"
 
-// WriteCSV writes the trials as a table that can be imported again, to the same settings, readings
-// with their standard deviations and notes: blank cells are not measured. Where settings other than
-// those chosen were used, further columns have those that chosen tells of a trial; nil tells
-// nothing. Spreadsheets of languages with decimal commas open one with them: with semicolons between
-// columns, and a mark at the beginning that it is UTF-8.
+// WriteCSV writes the trials as a table. Imported again, it gives the same settings, readings with
+// standard deviations, and notes; a blank cell is not measured. chosen returns the settings chosen
+// for a trial; where others were used they follow in further columns, unless chosen is nil. With
+// decimal commas, as spreadsheets of some languages expect them, semicolons separate the columns
+// and a UTF-8 byte order mark comes first.
 func WriteCSV(w io.Writer, d design.Definition, trials []*ledger.Trial, chosen func(number int) design.Settings, decimals design.Decimals) error {
 	out, commas := csv.NewWriter(w), decimals == design.DecimalComma
 	if commas {
@@ -247,7 +247,7 @@ func cellsOf(t *ledger.Trial, d design.Definition, deviations map[string]bool) [
 	return append(cells, Harmless(t.Note))
 }
 
-// SettingCell is a setting in the cell of a spreadsheet.
+// SettingCell returns a setting as the text of a spreadsheet cell.
 func SettingCell(v design.Value) string {
 	if v.IsText {
 		return Harmless(v.Text)
@@ -255,8 +255,7 @@ func SettingCell(v design.Value) string {
 	return v.String()
 }
 
-// usedOtherwise are the parameters that some trial was run with at another value than the chosen
-// one.
+// usedOtherwise returns the parameters with a value other than the chosen one in some trial.
 func usedOtherwise(d design.Definition, trials []*ledger.Trial, chosen func(int) design.Settings) (parameters []design.Parameter) {
 	for _, p := range d.Parameters {
 		differs := func(t *ledger.Trial) bool { return chosenCell(t, p, chosen) != "" }
@@ -267,7 +266,7 @@ func usedOtherwise(d design.Definition, trials []*ledger.Trial, chosen func(int)
 	return parameters
 }
 
-// chosenCell is the value chosen for a parameter, "" where it is the one used.
+// chosenCell returns the value chosen for a parameter, "" if it is the one used.
 func chosenCell(t *ledger.Trial, p design.Parameter, chosen func(int) design.Settings) string {
 	if chosen == nil || !t.SettingsChanged {
 		return ""
@@ -278,8 +277,8 @@ func chosenCell(t *ledger.Trial, p design.Parameter, chosen func(int) design.Set
 	return ""
 }
 
-// metricColumns are the titles of the metrics' columns, and for each metric whether one with its
-// standard deviations follows: where some were told, and the title is not another's.
+// metricColumns returns the titles of the metrics' columns, and for which metrics a column with
+// standard deviations follows: where some were told and the title has no other meaning.
 func metricColumns(d design.Definition, trials []*ledger.Trial) (titles []string, deviations map[string]bool) {
 	deviations = map[string]bool{}
 	for _, m := range d.MetricNames() {
@@ -292,8 +291,8 @@ func metricColumns(d design.Definition, trials []*ledger.Trial) (titles []string
 	return titles, deviations
 }
 
-// readingCells are the cells of one metric: the value, and its standard deviation in a column of
-// its own or, where that has none, beside it.
+// readingCells returns the cells of one metric: the value, and its standard deviation in a column
+// of its own or, if there is none, beside the value.
 func readingCells(t *ledger.Trial, metric string, column bool) []string {
 	value, deviation := "", ""
 	if measured, there := t.Metrics[metric]; there {
@@ -315,12 +314,12 @@ const (
 	maxTable   = 8 << 20 // bytes
 	maxRows    = 10_000
 	maxColumns = 1000
-	// longestTitle is more than any column's that is known, in bytes.
+	// longestTitle is above the length of every known title, in bytes.
 	longestTitle = 2000
 )
 
-// importRow is one row of an imported table: a trial of a person's own with what was read in it,
-// its settings as they will be kept.
+// importRow is one row of an imported table: a person's own trial with its readings, and its
+// settings as they will be kept.
 type importRow struct {
 	Line int // in the file, from 1
 	OwnTrial
@@ -333,10 +332,10 @@ type importRow struct {
 	beyond design.Faults      // what would speak against choosing its settings, which were used all the same
 }
 
-// at is where the row stands in a request.
+// at returns the location of the row in faults.
 func (row importRow) at() string { return fmt.Sprintf("lines[%d]", row.Line) }
 
-// used are the settings that the row was run with.
+// used returns the settings that the row was run with.
 func (row importRow) used() design.Settings {
 	if row.Used != nil {
 		return row.Used
@@ -344,21 +343,21 @@ func (row importRow) used() design.Settings {
 	return row.Parameters
 }
 
-// parseCSV reads an imported table. The error is *Invalid with every bad cell by line and column
-// (locations like "lines[12].yield"); unknown columns are a fault unless they are ignored, and are
-// listed either way.
+// parseCSV reads a table to be imported. The error is *Invalid with every bad cell by line and
+// column (locations like "lines[12].yield"). Unknown columns are faults unless they are ignored,
+// and are listed either way.
 func parseCSV(c *design.Compiled, file io.Reader, opt ImportOptions) (rows []importRow, unknown []string, err error) {
 	text, err := readTable(file)
 	if err != nil {
 		return nil, nil, err
 	}
-	t := beginTable(c, text)
+	t := openTable(c, text)
 	t.beyondBounds = opt.BeyondBounds
 	unknown = t.checkHeader(c, opt.IgnoreUnknown)
 	if err := t.faults.Err(); err != nil {
 		return nil, unknown, err
 	}
-	t.marks = t.howWritten(c.Def, text, opt.Decimals)
+	t.marks = t.detectMarks(c.Def, text, opt.Decimals)
 	rows = t.readRows(c)
 	if err := t.faults.Err(); err != nil {
 		return nil, unknown, err
@@ -366,8 +365,8 @@ func parseCSV(c *design.Compiled, file io.Reader, opt ImportOptions) (rows []imp
 	return rows, unknown, nil
 }
 
-// beginTable reads the header, by whichever separator makes most of it.
-func beginTable(c *design.Compiled, text []byte) (t table) {
+// openTable reads the header with the separator that makes most sense of it.
+func openTable(c *design.Compiled, text []byte) (t table) {
 	for _, separator := range []rune{',', ';', '\t'} {
 		if t.cells != nil && !bytes.ContainsRune(text, separator) {
 			continue
@@ -379,13 +378,13 @@ func beginTable(c *design.Compiled, text []byte) (t table) {
 	return t
 }
 
-// UnknownColumns are those of a table that belong to nothing in a study.
+// UnknownColumns returns the titles of a table's columns that mean nothing in a study.
 func UnknownColumns(snap *ledger.Snapshot, file []byte) []string {
 	text, err := readTable(bytes.NewReader(file))
 	if err != nil {
 		return nil
 	}
-	t := beginTable(snap.Compiled(), text)
+	t := openTable(snap.Compiled(), text)
 	return t.checkHeader(snap.Compiled(), true)
 }
 
@@ -416,7 +415,7 @@ type table struct {
 	columns      []column
 	known        int // columns that mean something
 	broken       error
-	wide         int // the first line with too many cells, 0 for none
+	wideLine     int // the first line with too many cells, 0 for none
 	faults       design.Faults
 }
 
@@ -428,9 +427,9 @@ func separated(text []byte, separator rune) *csv.Reader {
 	return cells
 }
 
-// howWritten finds out how a table writes numbers, where that is not said: as those show it that
-// can be read in one way only.
-func (t *table) howWritten(d design.Definition, text []byte, said design.Decimals) design.Marks {
+// detectMarks returns the marks that a table writes numbers with. Unless they were given, they
+// follow from those numbers that can be read in one way only.
+func (t *table) detectMarks(d design.Definition, text []byte, said design.Decimals) design.Marks {
 	var habit design.Habit
 	again := separated(text, t.separator)
 	for rows := 0; rows <= maxRows && said == ""; rows++ {
@@ -451,8 +450,8 @@ func (t *table) howWritten(d design.Definition, text []byte, said design.Decimal
 
 func readHeader(c *design.Compiled, text []byte, separator rune) table {
 	cells := separated(text, separator)
-	t := table{cells: cells, separator: separator, wide: checkWidth(text, separator)}
-	if t.wide > 0 {
+	t := table{cells: cells, separator: separator, wideLine: checkWidth(text, separator)}
+	if t.wideLine > 0 {
 		return t
 	}
 	var titles []string
@@ -470,21 +469,21 @@ func readHeader(c *design.Compiled, text []byte, separator rune) table {
 	return t
 }
 
-// better tells which of two readings of the same header makes more of it.
+// better reports whether t makes more sense of the header than other.
 func (t table) better(other table) bool {
 	switch {
 	case t.known != other.known:
 		return t.known > other.known
-	case (t.wide > 0) != (other.wide > 0):
-		return t.wide > 0
+	case (t.wideLine > 0) != (other.wideLine > 0):
+		return t.wideLine > 0
 	}
 	return len(t.columns) > len(other.columns)
 }
 
-// checkHeader reports a header that cannot be used and returns the titles that mean nothing.
+// checkHeader adds the faults of the header and returns the titles that mean nothing.
 func (t *table) checkHeader(c *design.Compiled, ignoreUnknown bool) (unknown []string) {
-	if t.wide > 0 {
-		t.faults.Add(fmt.Sprintf("lines[%d]", t.wide), nil, "line %d has more than %d cells; at most %d columns are possible", t.wide, maxColumns, maxColumns)
+	if t.wideLine > 0 {
+		t.faults.Add(fmt.Sprintf("lines[%d]", t.wideLine), nil, "line %d has more than %d cells; at most %d columns are possible", t.wideLine, maxColumns, maxColumns)
 		return nil
 	}
 	if errors.Is(t.broken, io.EOF) {
@@ -505,7 +504,7 @@ func (t *table) checkHeader(c *design.Compiled, ignoreUnknown bool) (unknown []s
 		case col.kind == columnUnknown:
 			unknown = append(unknown, design.Shorten(col.title))
 			if !ignoreUnknown && !t.faults.Full() {
-				t.faults.Add(at, design.Shorten(col.title), "%s%s; "+LeavesOut, design.UnknownName("parameter or metric", col.name, columnNames(c.Def)), meant(c.Def, col.name))
+				t.faults.Add(at, design.Shorten(col.title), "%s%s; "+LeavesOut, design.UnknownName("parameter or metric", col.name, columnNames(c.Def)), titleHint(c.Def, col.name))
 			}
 		case twice && col.kind != columnIgnored && col.kind != columnOfStatus:
 			t.faults.Add(at, col.title, "columns %d and %d are both %q", j+1, i+1, col.name)
@@ -562,7 +561,7 @@ func blank(cells []string) bool {
 	return !slices.ContainsFunc(cells, func(cell string) bool { return strings.TrimSpace(cell) != "" })
 }
 
-// readRow reads one row; ok is false when it has faults, all of which are noted.
+// readRow reads one row; ok is false if it has faults, all of which are added to t.faults.
 func (t *table) readRow(c *design.Compiled, cells []string, line int) (row importRow, ok bool) {
 	before := len(t.faults)
 	at := fmt.Sprintf("lines[%d]", line)
@@ -597,9 +596,9 @@ func (t *table) readRow(c *design.Compiled, cells []string, line int) (row impor
 	return row, len(t.faults) == before
 }
 
-// place finds where a row lies. Settings of a trial that was run may lie where none may be chosen,
-// and are kept as they are: when the row says which others were chosen, when it has the status of a
-// trial, as in an exported table, or when the whole table is said to be of such.
+// place finds the place of a row. Settings where none may be chosen are kept if the trial was run:
+// if the row says which others were chosen, if it has the status of a trial, as in an exported
+// table, or if the option for the whole table says so.
 func (t *table) place(c *design.Compiled, row *importRow, at string) (wrong design.Faults) {
 	if len(row.Chosen) > 0 {
 		return row.placeChosen(c, at, row.record || t.beyondBounds)
@@ -625,8 +624,8 @@ func (t *table) place(c *design.Compiled, row *importRow, at string) (wrong desi
 	return nil
 }
 
-// placeChosen places the settings that were chosen, and keeps beside them those used. Those of a
-// trial that ran are kept as they are.
+// placeChosen places the settings that were chosen and keeps those used beside them. If the trial
+// was run, both are kept exactly.
 func (row *importRow) placeChosen(c *design.Compiled, at string, ran bool) (wrong design.Faults) {
 	chosen := row.Parameters.Clone()
 	maps.Copy(chosen, row.Chosen)
@@ -652,7 +651,7 @@ func (t *table) readCell(c *design.Compiled, row *importRow, i int, cell string)
 	col, trimmed := t.columns[i], strings.TrimSpace(cell)
 	switch col.kind {
 	case columnOfNotes:
-		row.Note = plain(cell)
+		row.Note = unescape(cell)
 		if wrong := checkNote(row.Note); len(wrong) > 0 && !row.record { // a trial's notes add up
 			t.cellFault(row.Line, i, "", "%s", wrong[0].Message)
 		}
@@ -694,7 +693,7 @@ func (t *table) readCell(c *design.Compiled, row *importRow, i int, cell string)
 func (t *table) readSetting(c *design.Compiled, row *importRow, into design.Settings, i int, cell string) {
 	p := c.Def.Parameters[t.columns[i].parameter]
 	if p.Type == design.Categorical {
-		text := plain(cell)
+		text := unescape(cell)
 		if !slices.Contains(p.Choices, text) {
 			text = cell
 		}
@@ -722,12 +721,12 @@ func (t *table) cellFault(line, i int, cell, format string, args ...any) {
 	t.faults.Add(fmt.Sprintf("lines[%d].%s", line, name), value, "line %d, column %s: %s", line, name, fmt.Sprintf(format, args...))
 }
 
-// number reads a number as the table writes them. One that can be read in two ways, where no other
-// tells, is an error that says so.
+// number reads a number as the table writes them. A number that can be read in two ways is an
+// error, unless other numbers of the table tell which is meant.
 func (t *table) number(cell string) (float64, error) { return design.ReadCell(cell, t.marks) }
 
-// wrongNumber says what is wrong with a cell that should be a number, and what would be right: plainly,
-// where its marks are not at fault.
+// wrongNumber says what is wrong with a cell that should be a number and what would be right;
+// plainly is the message if its marks are not the reason.
 func wrongNumber(cell string, err error, plainly string) string {
 	switch err.(type) {
 	case *design.AmbiguousNumber:
@@ -738,8 +737,8 @@ func wrongNumber(cell string, err error, plainly string) string {
 	return fmt.Sprintf("%q %s", design.Shorten(cell), plainly)
 }
 
-// keepLineEnds writes carriage returns before line feeds within quoted cells so that package csv,
-// which reads CRLF as LF there, reads them as they are.
+// keepLineEnds doubles the carriage return of each CRLF within quotes, because package csv reads
+// CRLF as LF there.
 func keepLineEnds(text []byte) []byte {
 	if !bytes.Contains(text, []byte("\r\n")) {
 		return text
@@ -799,8 +798,7 @@ func (t *table) readDeviation(row *importRow, i int, cell string) (float64, bool
 	return sd, true
 }
 
-// readDeviations reads the columns of standard deviations, once the readings are there that they
-// belong to.
+// readDeviations reads the columns of standard deviations, after the readings that they belong to.
 func (t *table) readDeviations(row *importRow, cells []string) {
 	for i, col := range t.columns {
 		cell := strings.TrimSpace(cells[i])
@@ -829,10 +827,10 @@ func (t *table) filled(metric string, cells []string) bool {
 	return i >= 0 && !notMeasured(strings.TrimSpace(cells[i]))
 }
 
-// checkWidth returns the line at which the first record begins that has more cells than are
-// possible, 0 for none. It is asked before the table is read: a reader of tables makes all cells of
-// a record before it hands on the first. Quotes hold separators and line ends as encoding/csv has
-// it; where quotes are wrong it reads no further than this does.
+// checkWidth returns the line on which the first record with too many cells begins, 0 if there is
+// none. It runs before the table is read, since package csv makes all cells of a record before it
+// returns the first. It treats quotes as package csv does; after a wrong quote that reads no
+// further than this.
 func checkWidth(text []byte, separator rune) int {
 	line, begun, cells, quoted := 1, 1, 1, false
 	for _, b := range text {
@@ -853,13 +851,13 @@ func checkWidth(text []byte, separator rune) int {
 	return 0
 }
 
-// ImportOptions are those of an import. With BeyondBounds every row is taken to have been run with
-// its settings, also with such as may not be chosen. Decimals say how the table writes numbers,
-// where that is known.
+// ImportOptions are the options of an import. With BeyondBounds every row counts as run with its
+// settings, even if they may not be chosen. Decimals says how the table writes numbers, if that is
+// known.
 type ImportOptions struct {
 	DryRun, IgnoreUnknown, BeyondBounds bool
 	Decimals                            design.Decimals
 }
 
-// LeavesOut says to programs what to do about a column that belongs to nothing.
+// LeavesOut tells programs what to do about a column that means nothing.
 const LeavesOut = "ignore_unknown=true leaves the column out"

@@ -17,15 +17,15 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// NumberedTelling is a telling among several.
+// NumberedTelling is a telling with the number of its trial.
 type NumberedTelling struct {
 	Number int `json:"number"`
 	ledger.Telling
 }
 
-// Tell reports results of one trial.
+// Tell stores results of one trial.
 func (s *Service) Tell(ctx context.Context, cmd Command, id string, number int, told ledger.Telling) (*ledger.Snapshot, error) {
-	if err := s.yetToCome(told).Err(); err != nil {
+	if err := s.checkObservedAt(told).Err(); err != nil {
 		return nil, err
 	}
 	told = withMetrics(told)
@@ -38,11 +38,11 @@ func (s *Service) Tell(ctx context.Context, cmd Command, id string, number int, 
 	})
 }
 
-// TellMany reports results of several trials: all of them are stored, or none.
+// TellMany stores results of several trials: all of them or none.
 func (s *Service) TellMany(ctx context.Context, cmd Command, id string, told []NumberedTelling) (*ledger.Snapshot, error) {
 	var faults design.Faults
 	for i, telling := range told {
-		faults = append(faults, s.yetToCome(telling.Telling).Within(fmt.Sprintf("trials[%d]", i))...)
+		faults = append(faults, s.checkObservedAt(telling.Telling).Within(fmt.Sprintf("trials[%d]", i))...)
 		told[i].Telling = withMetrics(telling.Telling)
 	}
 	if err := faults.Err(); err != nil {
@@ -51,8 +51,8 @@ func (s *Service) TellMany(ctx context.Context, cmd Command, id string, told []N
 	return s.tell(ctx, cmd, id, told, func(now *ledger.Snapshot) (ruling, error) { return ruleTellMany(now, told) })
 }
 
-// withMetrics is a telling as ledgers have it: where there are no metrics, as of a note alone, they are
-// an empty object, whether a program left them out or a form has none.
+// withMetrics returns the telling as ledgers record it: metrics are an empty object rather than
+// null where there are none, as with a note alone.
 func withMetrics(t ledger.Telling) ledger.Telling {
 	if t.Metrics == nil {
 		t.Metrics = map[string]ledger.Reading{}
@@ -60,11 +60,12 @@ func withMetrics(t ledger.Telling) ledger.Telling {
 	return t
 }
 
-// clockSkew is how far ahead of this server's clock another one may have been.
+// clockSkew is how far another server's clock may be ahead of this one's.
 const clockSkew = 24 * time.Hour
 
-// yetToCome finds a time of observation that no clock has reached: nothing corrects it later.
-func (s *Service) yetToCome(told ledger.Telling) (faults design.Faults) {
+// checkObservedAt returns a fault if the time of observation lies in the future: nothing could
+// correct it later.
+func (s *Service) checkObservedAt(told ledger.Telling) (faults design.Faults) {
 	if at := told.ObservedAt; at != nil && at.After(s.now().Add(clockSkew)) {
 		faults.Add("observed_at", at.Format(time.RFC3339), "is more than a day ahead of the server's clock")
 	}
@@ -72,12 +73,12 @@ func (s *Service) yetToCome(told ledger.Telling) (faults design.Faults) {
 }
 
 func (s *Service) tell(ctx context.Context, cmd Command, id string, told []NumberedTelling, rule func(now *ledger.Snapshot) (ruling, error)) (*ledger.Snapshot, error) {
-	sensible := func(base *ledger.Snapshot) bool {
+	possible := func(base *ledger.Snapshot) bool {
 		return len(told) <= mostTellings && !slices.ContainsFunc(told, func(t NumberedTelling) bool {
-			return !hasAll(base, t.Metrics, t.Parameters) || len(checkNote(t.Note)) > 0
+			return !knowsNames(base, t.Metrics, t.Parameters) || len(checkNote(t.Note)) > 0
 		})
 	}
-	return s.change(ctx, cmd, id, sensible, rule)
+	return s.change(ctx, cmd, id, possible, rule)
 }
 
 func ruleTell(snap *ledger.Snapshot, number int, told ledger.Telling) (ruling, error) {
@@ -92,7 +93,7 @@ func ruleTell(snap *ledger.Snapshot, number int, told ledger.Telling) (ruling, e
 	return ruleOf(ledger.Told, number, data), refused
 }
 
-// ruleTellMany accepts results of trials, each in turn, or none of them.
+// ruleTellMany accepts results of several trials in order, all of them or none.
 func ruleTellMany(snap *ledger.Snapshot, told []NumberedTelling) (ruling, error) {
 	if err := mayTell(snap); err != nil {
 		return ruling{}, err
@@ -135,9 +136,9 @@ func ruleTellMany(snap *ledger.Snapshot, told []NumberedTelling) (ruling, error)
 	return ruled, refused
 }
 
-// checkTelling returns the event's data, what is wrong with the telling itself, and what stands
-// against it as the study is. before names the metrics of the trial that the same request has told
-// already.
+// checkTelling returns the event's data, the faults of the telling itself, and the reason why the
+// study's present state does not allow it. before has the metrics of the trial that were told
+// earlier in the same request.
 func checkTelling(snap *ledger.Snapshot, trial *ledger.Trial, t ledger.Telling, before map[string]bool) (ledger.ToldData, design.Faults, error) {
 	if t.ObservedAt != nil {
 		t.ObservedAt = new(t.ObservedAt.UTC())
@@ -158,7 +159,7 @@ func checkTelling(snap *ledger.Snapshot, trial *ledger.Trial, t ledger.Telling, 
 	}
 	if t.Parameters != nil {
 		var wrong design.Faults
-		data.Parameters, data.Candidate, data.KnownValues, wrong = settingsUsed(snap, trial, t.Parameters)
+		data.Parameters, data.Candidate, data.KnownValues, wrong = placeUsed(snap, trial, t.Parameters)
 		faults = append(faults, wrong...)
 	}
 	return data, faults, refused
@@ -183,11 +184,11 @@ func checkMetric(snap *ledger.Snapshot, trial *ledger.Trial, name string, readin
 	return nil, nil
 }
 
-// Limits on what people write and what instruments read.
+// Limits on the length of texts and requests.
 const (
-	maximalNote   = 10000 // characters
-	maximalReason = 1000
-	// mostTellings is how many trials one request can tell of: as many as a table has rows.
+	longestNote   = 10000 // characters
+	longestReason = 1000
+	// mostTellings is how many trials one request can tell results of: as many as a table has rows.
 	mostTellings = maxRows
 )
 
@@ -198,7 +199,7 @@ func mayTell(snap *ledger.Snapshot) error {
 	return nil
 }
 
-// mayTellOf is the trial of that number, of which something may be told.
+// mayTellOf returns the trial of that number if it may be told about or corrected.
 func mayTellOf(snap *ledger.Snapshot, number int) (*ledger.Trial, error) {
 	if err := mayTell(snap); err != nil {
 		return nil, err
@@ -206,7 +207,7 @@ func mayTellOf(snap *ledger.Snapshot, number int) (*ledger.Trial, error) {
 	return TrialOf(snap, number)
 }
 
-// TrialOf is the trial of that number, ErrNotFound when there is none.
+// TrialOf returns the trial of that number, or ErrNotFound.
 func TrialOf(snap *ledger.Snapshot, number int) (*ledger.Trial, error) {
 	trial := snap.Trial(number)
 	if trial == nil {
@@ -215,8 +216,9 @@ func TrialOf(snap *ledger.Snapshot, number int) (*ledger.Trial, error) {
 	return trial, nil
 }
 
-// hasAll tells whether the study has such metrics and parameters, which keep their names.
-func hasAll[V any](snap *ledger.Snapshot, metrics map[string]V, parameters design.Settings) bool {
+// knowsNames reports whether the study has all these metrics and parameters. They never change
+// their names.
+func knowsNames[V any](snap *ledger.Snapshot, metrics map[string]V, parameters design.Settings) bool {
 	for name := range metrics {
 		if _, there := snap.Compiled().Metric(name); !there {
 			return false
@@ -251,8 +253,8 @@ func checkReading(metric string, r ledger.Reading) (faults design.Faults) {
 }
 
 func checkNote(note string) (faults design.Faults) {
-	if n := utf8.RuneCountInString(note); n > maximalNote {
-		faults.Add("note", nil, "at most %d characters are kept, these are %d", maximalNote, n)
+	if n := utf8.RuneCountInString(note); n > longestNote {
+		faults.Add("note", nil, "at most %d characters are kept, these are %d", longestNote, n)
 	}
 	if wrong := design.CheckText(note); wrong != "" {
 		faults.Add("note", nil, "%s", wrong)
@@ -265,8 +267,8 @@ func checkReason(reason string) (faults design.Faults) {
 	switch {
 	case strings.TrimSpace(reason) == "":
 		faults.Add("reason", nil, "a reason is needed; the ledger keeps it")
-	case n > maximalReason:
-		faults.Add("reason", nil, "at most %d characters are kept, these are %d", maximalReason, n)
+	case n > longestReason:
+		faults.Add("reason", nil, "at most %d characters are kept, these are %d", longestReason, n)
 	case design.CheckText(reason) != "":
 		faults.Add("reason", nil, "%s", design.CheckText(reason))
 	}
@@ -277,10 +279,10 @@ func noSuchTrial(snap *ledger.Snapshot, number int) string {
 	return fmt.Sprintf("There is no trial %d; the study has %d.", number, len(snap.Trials))
 }
 
-// settingsUsed places the settings that were used in a trial instead of those chosen, with what
-// follows from them by the formulas that the trial was chosen under: it is judged by no others. Of
-// those that were chosen that is recorded.
-func settingsUsed(snap *ledger.Snapshot, trial *ledger.Trial, settings design.Settings) (
+// placeUsed places settings that were used instead of the chosen ones, and computes the known
+// values there by the formulas in force when the trial was chosen. If they are the chosen settings,
+// the values recorded with the choice are returned.
+func placeUsed(snap *ledger.Snapshot, trial *ledger.Trial, settings design.Settings) (
 	placed design.Settings, candidate *int, known map[string]float64, faults design.Faults,
 ) {
 	chosen, kept := snap.Chosen(trial.Number), trial.Parameters
@@ -295,29 +297,30 @@ func settingsUsed(snap *ledger.Snapshot, trial *ledger.Trial, settings design.Se
 		return placed, candidateOf(place), snap.KnownAsChosen(trial.Number), nil
 	}
 	known, faults = snap.CompiledThen(trial.Number).KnownAt(placed, place, trial.Brought())
-	// Else an expression has no value there.
+	// The other faults say that an expression has no value there.
 	if lacks := len(faults) > 0 && faults[0].Field != ""; lacks && trial.Origin == ledger.Imported {
 		faults = design.Faults{{Field: "parameters", Message: fmt.Sprintf("cannot be others: the trial was imported without %s, which a limit depends on; exclude it, and import its row with the right settings", brought(faults[0].Field))}}
 	}
 	return placed, candidateOf(place), known, faults
 }
 
-// brought is the name of what a fault is about that a caller brings, "" where it is about none.
+// brought returns the name, after the first dot of a fault's path, of the value that a caller
+// should have brought, "" if there is none.
 func brought(path string) string {
 	_, name, _ := strings.Cut(path, ".")
 	return name
 }
 
-// Doubt is a value that whoever enters it should look at again, where it stands in a request, and
-// why in words. A doubt refuses nothing: forms ask it back, programs are not asked.
+// Doubt is a value that the person who enters it should check: where it is in the request and why
+// it is doubted. A doubt does not refuse anything: forms ask the person, programs are not asked.
 type Doubt struct {
 	Field string `json:"location"` // as of faults
 	Value string `json:"value"`
 	Text  string `json:"text"`
 }
 
-// Doubted names the doubts: a confirmation carries it, so that it confirms these values and no
-// others.
+// Doubted returns a hash of the doubts. A confirmation carries it, so that it holds for exactly
+// these values.
 func Doubted(doubts []Doubt) string {
 	if len(doubts) == 0 {
 		return ""
@@ -329,14 +332,15 @@ func Doubted(doubts []Doubt) string {
 	return hex.EncodeToString(sum.Sum(nil)[:12])
 }
 
-// Doubtful is returned, as an error, when values are to be looked at again before they are stored.
+// Doubtful is the error that asks a person to check values before they are stored.
 type Doubtful struct{ Doubts []Doubt }
 
 func (d *Doubtful) Error() string { return d.Doubts[0].Text }
 
-// askBack refuses doubts that whoever sends the command was not sure of, and tells whether they
-// were of any. Programs are not asked: what is doubted of what they tell stands at the trial.
-func askBack(cmd Command, judge func() []Doubt) (confirmed bool, err error) {
+// confirm returns *Doubtful if there are doubts that the sender has not confirmed, and reports
+// whether there were confirmed ones. Programs are not asked: doubts about what they tell are shown
+// with the trial.
+func confirm(cmd Command, judge func() []Doubt) (confirmed bool, err error) {
 	if cmd.Sure == nil {
 		return false, nil
 	}
@@ -347,10 +351,10 @@ func askBack(cmd Command, judge func() []Doubt) (confirmed bool, err error) {
 	return false, &Doubtful{doubts}
 }
 
-// confirmedBy notes with what is told that whoever tells it was asked about what is doubted, and
-// was sure.
+// confirmedBy marks the ruling's readings as confirmed if the sender was asked about doubts and
+// confirmed them.
 func (r ruling) confirmedBy(cmd Command, judge func() []Doubt) (ruling, error) {
-	confirmed, err := askBack(cmd, judge)
+	confirmed, err := confirm(cmd, judge)
 	for i, draft := range r.drafts {
 		switch data := draft.Data.(type) {
 		case ledger.ToldData:
@@ -364,8 +368,8 @@ func (r ruling) confirmedBy(cmd Command, judge func() []Doubt) (ruling, error) {
 	return r, err
 }
 
-// DoubtTelling judges results of a trial, by what its decision expected of them, and the settings
-// it was run at.
+// DoubtTelling returns the doubts about a trial's results, given the predictions of its decision,
+// and about the settings that it was run at.
 func DoubtTelling(snap *ledger.Snapshot, trial *ledger.Trial, told ledger.Telling) []Doubt {
 	run, chosen := *trial, snap.Chosen(trial.Number)
 	if told.Parameters != nil { // the decision says nothing of other settings than it chose
@@ -375,7 +379,7 @@ func DoubtTelling(snap *ledger.Snapshot, trial *ledger.Trial, told ledger.Tellin
 	return Asked(append(doubts, ledger.DoubtSettings(snap.Definition, chosen, trial.Parameters, told.Parameters)...))
 }
 
-// Asked are doubts about what a request tells, or stands in doubt at a trial.
+// Asked converts the ledger's doubts to those of a request.
 func Asked(doubts []ledger.Doubted) []Doubt {
 	var list []Doubt
 	for _, d := range doubts {
@@ -383,18 +387,18 @@ func Asked(doubts []ledger.Doubted) []Doubt {
 		if d.Parameter != "" {
 			at = "parameters." + d.Parameter
 		}
-		list = append(list, Doubt{at, exactly(d.Value), d.Why})
+		list = append(list, Doubt{at, exactText(d.Value), d.Why})
 	}
 	return list
 }
 
-func replicateText(number int) string {
+func doubtReplicateText(number int) string {
 	return fmt.Sprintf("The same settings as trial %d: a replicate on purpose?", number)
 }
 
-// exactly is the value that a confirmation is for.
-func exactly(x float64) string { return design.NumberValue(x).String() }
+// exactText returns the number's shortest exact text, which a confirmation refers to.
+func exactText(x float64) string { return design.NumberValue(x).String() }
 
-func describe(d design.Definition, settings design.Settings) string {
+func settingsText(d design.Definition, settings design.Settings) string {
 	return strings.Join(lists.Map(d.ParameterNames(), func(name string) string { return fmt.Sprintf("%s=%q", name, settings[name].String()) }), ", ")
 }

@@ -166,7 +166,7 @@ func TestWhatIsRepeatedWasRunSo(t *testing.T) {
 	if got := own(run.Parameters, run.Metrics); !got.Equal(run.Parameters) {
 		t.Errorf("run at %v", got)
 	}
-	if doubts := DoubtOwn(b.snap, run, nil); len(doubts) != 1 || doubts[0].Text != replicateText(2) {
+	if doubts := DoubtOwn(b.snap, run, nil); len(doubts) != 1 || doubts[0].Text != doubtReplicateText(2) {
 		t.Errorf("run twice at the same settings: %+v", doubts)
 	}
 	b.must(ruleTell(b.snap, 1, ledger.Telling{Parameters: at(70, 0.8)}))
@@ -184,7 +184,7 @@ func TestWhatIsRepeatedWasRunSo(t *testing.T) {
 	b.refused(ruling{}, err, ErrConflict, "Trial 1 cannot be repeated as it was: temperature 70 is above the highest, 60.")
 	_, err = b.service.ruleReplicate(t.Context(), Command{By: "Ana"}, b.snap, 2)
 	b.refused(ruling{}, err, ErrConflict, "Trial 2 cannot be repeated as it was: it breaks the input constraint")
-	must.Get(b.service.takeIn("again", nil, b.events))(t)
+	must.Get(b.service.foldImported("again", nil, b.events))(t)
 }
 
 func TestKnownConstraintsComeWithTheDecision(t *testing.T) {
@@ -603,7 +603,7 @@ func TestWhatStaysFarBeyondBoundsNarrowedSince(t *testing.T) {
 				if got, want := into.snap.Trials[len(into.snap.Trials)-1], b.snap.Trial(1); !got.Parameters.Equal(want.Parameters) {
 					t.Errorf("%v is imported as %v", want.Parameters, got.Parameters)
 				}
-				must.Get(into.service.takeIn("again", nil, into.events))(t)
+				must.Get(into.service.foldImported("again", nil, into.events))(t)
 				into.ask(2)
 				state, err := into.service.StateOf(t.Context(), into.snap)
 				writable(t, state, err)
@@ -677,7 +677,7 @@ func TestANoteAloneIsWrittenInOneWay(t *testing.T) {
 		}
 	}
 	b.must(ruleTell(b.snap, 1, note)) // as the ledgers have it of programs that told it before
-	must.Get(b.service.takeIn("again", nil, b.events))(t)
+	must.Get(b.service.foldImported("again", nil, b.events))(t)
 }
 
 func TestUndoTakesBackOnesOwnLastTellingWithinAMinute(t *testing.T) {
@@ -780,11 +780,11 @@ func TestUndoIsOverWhereAClockRanAhead(t *testing.T) {
 // doubted, and nothing else.
 func TestProgramsAreNotAskedBack(t *testing.T) {
 	t.Parallel()
-	if _, err := askBack(Command{}, func() []Doubt { t.Error("judged for nobody"); return nil }); err != nil {
+	if _, err := confirm(Command{}, func() []Doubt { t.Error("judged for nobody"); return nil }); err != nil {
 		t.Error(err)
 	}
 	sure, asked := "", 0
-	if confirmed, err := askBack(Command{Sure: &sure}, func() []Doubt { asked++; return nil }); confirmed || err != nil || asked != 1 {
+	if confirmed, err := confirm(Command{Sure: &sure}, func() []Doubt { asked++; return nil }); confirmed || err != nil || asked != 1 {
 		t.Errorf("a form's value was judged %d times, %v", asked, err)
 	}
 	odd := []Doubt{{Field: "metrics.yield", Value: "712"}}
@@ -792,7 +792,7 @@ func TestProgramsAreNotAskedBack(t *testing.T) {
 		sure  string
 		taken bool
 	}{"nothing": {"", false}, "another value": {Doubted([]Doubt{{Field: "metrics.yield", Value: "71.2"}}), false}, "it": {Doubted(odd), true}} {
-		confirmed, err := askBack(Command{Sure: &c.sure}, func() []Doubt { return odd })
+		confirmed, err := confirm(Command{Sure: &c.sure}, func() []Doubt { return odd })
 		if doubtful := new(Doubtful); (err == nil) != c.taken || confirmed != c.taken || err != nil && (!errors.As(err, &doubtful) || len(doubtful.Doubts) != 1) {
 			t.Errorf("sure of %s: %v", what, err)
 		}
@@ -824,7 +824,7 @@ func TestOtherSettingsWhereALimitDependsOnSomethingElseSince(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "imported without slack") {
 		t.Errorf("the row of a table is corrected: %v", err)
 	}
-	must.Get(b.service.takeIn("again", nil, b.events))(t)
+	must.Get(b.service.foldImported("again", nil, b.events))(t)
 }
 
 // TestAChangedFormulaJudgesNoTrialOfBefore: settings told, put right or taken back have the value of
@@ -855,5 +855,5 @@ func TestAChangedFormulaJudgesNoTrialOfBefore(t *testing.T) {
 	if got := b.snap.Trial(2).Metrics["load"].Value; got != recorded {
 		t.Errorf("back at the settings chosen it has load %v, which was recorded as %v", got, recorded)
 	}
-	must.Get(b.service.takeIn("again", nil, b.events))(t)
+	must.Get(b.service.foldImported("again", nil, b.events))(t)
 }

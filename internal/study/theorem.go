@@ -13,7 +13,7 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// InDoubt lists what is doubted of the trials that count, and nobody has confirmed.
+// InDoubt returns a finding for each unconfirmed doubt about a trial that is not excluded.
 func InDoubt(snap *ledger.Snapshot) []Finding {
 	found := []Finding{}
 	for _, t := range snap.Trials {
@@ -27,7 +27,8 @@ func InDoubt(snap *ledger.Snapshot) []Finding {
 	return found
 }
 
-// Health lists what is found in a study. rows are settings of a table that is about to be imported.
+// Health returns the parameters that belong on a logarithmic scale. rows are settings of a table
+// that is about to be imported.
 func Health(snap *ledger.Snapshot, rows ...design.Settings) []Finding {
 	rows = append(rows, lists.Pick(snap.Trials, func(t *ledger.Trial) (design.Settings, bool) { return t.Parameters, t.Origin == ledger.Imported })...)
 	d, found := snap.Definition, []Finding{}
@@ -51,28 +52,29 @@ func Health(snap *ledger.Snapshot, rows ...design.Settings) []Finding {
 	return found
 }
 
-// notAboveZero is the first trial that was run with a parameter at 0 or below.
+// notAboveZero returns the first trial that was run with the parameter at 0 or below, nil if there
+// is none.
 func notAboveZero(snap *ledger.Snapshot, parameter string) *ledger.Trial {
 	i := slices.IndexFunc(snap.Trials, func(t *ledger.Trial) bool { return !(t.Parameters[parameter].Number > 0) })
 	return snap.Trial(i + 1)
 }
 
-// Theorem is what the bounds on violation and regret rest on, with how its assumptions stand in a
-// study.
+// Theorem is the theorem that the bounds on violation and regret rest on, with the standing of its
+// assumptions in a study.
 type Theorem struct {
 	policy.Theorem
 	Findings       []policy.Finding // one for each of its assumptions
 	RegretFindings []policy.Finding // one for each of those that the bound on regret needs beside them
 }
 
-// OnRegret is what the bound on regret rests on, all of its assumptions together.
+// OnRegret returns the theorem with all assumptions that the bound on regret needs.
 func (t Theorem) OnRegret() Theorem {
 	t.Assumptions = slices.Concat(t.Assumptions, t.ForRegret)
 	t.Findings = slices.Concat(t.Findings, t.RegretFindings)
 	return t
 }
 
-// Counts are how many assumptions stand how.
+// Counts returns how many assumptions are met, not met and unknown.
 func (t Theorem) Counts() (met, notMet, unknown int) {
 	count := map[policy.Standing]int{}
 	for _, f := range t.Findings {
@@ -87,8 +89,9 @@ const (
 	boundGrowth    = "growth"
 )
 
-// Worth is what kind of bound it is, and why, in words that the API and the pages share: a
-// guarantee only while no assumption is known not to hold and the figure is the theorem's own.
+// Worth returns the kind of the bounds and the reason for it in words that the API and the pages
+// share. They are a guarantee only if no assumption is known to be violated and the figure is the
+// theorem's own.
 func (t Theorem) Worth() (kind, why string) {
 	met, notMet, unknown := t.Counts()
 	switch {
@@ -105,7 +108,7 @@ func (t Theorem) Worth() (kind, why string) {
 	return boundGuarantee, fmt.Sprintf("a guarantee, if what cannot be known holds: %d of the %d assumptions of its theorem", unknown, met+unknown)
 }
 
-// sum is the one that the theorem bounds.
+// sum returns the violation that the theorem bounds.
 func (t Theorem) sum(v optimizer.Tally) float64 {
 	if t.Soft {
 		return v.Soft
@@ -113,8 +116,8 @@ func (t Theorem) sum(v optimizer.Tally) float64 {
 	return v.Hard
 }
 
-// TheoremOf holds the theorem of the study's algorithm against the study; nil for an algorithm that
-// draws no bound.
+// TheoremOf checks the assumptions of the theorem of the study's algorithm; nil for an algorithm
+// without a bound.
 func TheoremOf(snap *ledger.Snapshot, state Readout) *Theorem {
 	proved := snap.Compiled().Algorithm.Theorem
 	if proved == nil {
@@ -128,7 +131,7 @@ func TheoremOf(snap *ledger.Snapshot, state Readout) *Theorem {
 func circumstances(snap *ledger.Snapshot, state Readout) policy.Circumstances {
 	config := snap.Compiled().Config
 	c := policy.Circumstances{Context: config.Context(), Settings: config.Settings,
-		Rounds: len(snap.Trials), Capped: state.AtCeiling, Reread: func() []string { return reread(snap) }, Reconfigured: changedAfter(snap.Revisions)}
+		Rounds: len(snap.Trials), Capped: state.AtCeiling, Reread: func() []string { return contradicted(snap) }, Reconfigured: lastChanged(snap.Revisions)}
 	corrected, takenOut := map[int]bool{}, map[[2]int]bool{} // the latter with how many trials there were then
 	for _, revision := range snap.Revisions {
 		switch revision.Kind {
@@ -165,9 +168,9 @@ func circumstances(snap *ledger.Snapshot, state Readout) policy.Circumstances {
 	return c
 }
 
-// changedAfter is how many trials there were when something was changed last that was not as before
-// again by the next.
-func changedAfter(revisions []ledger.Revision) (trials int) {
+// lastChanged returns how many trials there were at the last change of the definition that was not
+// undone before the next trial.
+func lastChanged(revisions []ledger.Revision) (trials int) {
 	type place struct {
 		after int
 		path  string
@@ -209,8 +212,8 @@ func countTrial(c *policy.Circumstances, t *ledger.Trial) {
 	}
 }
 
-// lateBy tells whether a modelled reading of the trial was not among the events up to seen, from
-// which the next trial was chosen.
+// lateBy reports whether a modelled reading of the trial was missing among the events up to seen,
+// from which the next trial was chosen.
 func lateBy(snap *ledger.Snapshot, t *ledger.Trial, seen int64) bool {
 	return slices.ContainsFunc(snap.Compiled().MetricNames, func(metric string) bool {
 		m, told := t.Metrics[metric]
@@ -218,8 +221,9 @@ func lateBy(snap *ledger.Snapshot, t *ledger.Trial, seen int64) bool {
 	})
 }
 
-// reread are the constraints whose metric was read differently at the same settings.
-func reread(snap *ledger.Snapshot) (names []string) {
+// contradicted returns the constraints whose metric was read with different results at the same
+// settings.
+func contradicted(snap *ledger.Snapshot) (names []string) {
 	for _, c := range snap.Definition.Constraints {
 		first := map[string]float64{}
 		for _, t := range snap.Trials {
@@ -238,8 +242,9 @@ func reread(snap *ledger.Snapshot) (names []string) {
 	return names
 }
 
-// peak is the largest k(x, x) of a kernel in the space: its variance for stationary kernels, σ²
-// max_i M[i][i] for a given covariance, and at most σ² Σ_c max x_c²/ℓ_c² for a linear one.
+// peak returns the largest k(x, x) of a kernel in the space: its variance for stationary kernels,
+// σ² max_i M[i][i] for a given covariance matrix, and at most σ² Σ_c max x_c²/ℓ_c² for a linear
+// kernel.
 func peak(k optimizer.Kernel, variance float64, dims []optimizer.Dim) float64 {
 	switch {
 	case k.Matrix != nil:

@@ -16,13 +16,13 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// What Verification.Rules says.
+// The values of Verification.Rules.
 const (
 	RulesPresent = "present"
 	RulesGone    = "gone"
 )
 
-// Verified is how verifying a study ended, on whichever server.
+// Verified is the outcome of verifying a study, on any server.
 type Verified struct {
 	Verification
 	Version int64     `json:"version"`
@@ -31,21 +31,21 @@ type Verified struct {
 	At      time.Time `json:"at"`
 }
 
-// Verification says how replaying a ledger ended.
+// Verification is the outcome of replaying a ledger.
 type Verification struct {
 	OK           bool         `json:"ok"`
 	Checked      int          `json:"checked"`
 	Different    []Difference `json:"different"`
 	LedgerIntact bool         `json:"ledger_intact"`
-	// Rules tells whether the program still has the rules of every engine that decided; Unchecked
-	// counts the decisions of those it no longer has, which were not replayed, and GoneEngines
-	// names them.
+	// Rules tells whether the program still has the rules of every engine that made decisions.
+	// Unchecked counts the decisions of engines whose rules are gone, which were not replayed, and
+	// GoneEngines names those engines.
 	Rules       string   `json:"rules" enum:"present,gone"`
 	Unchecked   int      `json:"unchecked"`
 	GoneEngines []string `json:"gone_engines,omitempty"`
 }
 
-// Difference is what a replay does not give again.
+// Difference is something that a replay does not reproduce.
 type Difference struct {
 	Number   int    `json:"number"`
 	Field    string `json:"field"`
@@ -53,17 +53,16 @@ type Difference struct {
 	Replayed any    `json:"replayed"`
 }
 
-// verifying is a verification behind requests; its progress counts events. It can be asked for
-// again, and goes on from where it was.
+// verifying is a verification in the background; its progress counts events. After an interruption
+// it can be started again and continues.
 var verifying = derived.Task{Kind: "verification", Limit: 10 * time.Minute}
 
-// verifiedFor is for how long an outcome is told again instead of being looked for anew.
+// verifiedFor is for how long an outcome is reused instead of being computed again.
 const verifiedFor = time.Second
 
 // Verify checks the hashes of the study up to the snapshot and replays every decision from what it
-// had seen, under the definition then in force. Decisions that were replayed before, on whichever
-// server, are not replayed again, nor are those that a caller who left waited for: outcomes are
-// remembered as the walk goes on.
+// had seen, under the definition then in force. Outcomes are stored along the way: a decision that
+// was replayed before, on any server and even for a caller who left, is not replayed again.
 func (s *Service) Verify(ctx context.Context, snap *ledger.Snapshot) (Verification, error) {
 	return derived.Fresh(scheduler.With(ctx, scheduler.Checking), s.Derived, snap, verificationOf, verifiedFor, func(ctx context.Context) (Verification, error) {
 		before, err := s.verifiedBefore(ctx, snap)
@@ -72,7 +71,7 @@ func (s *Service) Verify(ctx context.Context, snap *ledger.Snapshot) (Verificati
 		}
 		v := newVerifier(before)
 		row, last, err := s.store.Ends(ctx, snap.ID)
-		v.intact(row.Fits(last))
+		v.checkIntact(row.Fits(last))
 		for err == nil && v.last.Seq < snap.Version {
 			err = s.verifyPart(ctx, v, snap)
 		}
@@ -80,8 +79,8 @@ func (s *Service) Verify(ctx context.Context, snap *ledger.Snapshot) (Verificati
 	})
 }
 
-// verifiedBefore is the last outcome, if the snapshot's verification can go on from it: it found
-// nothing wrong, by the rules of now, with what the ledger says still.
+// verifiedBefore returns the last outcome if the verification can continue from it: it found no
+// fault under the present rules, and the ledger still has the event at which it ended.
 func (s *Service) verifiedBefore(ctx context.Context, snap *ledger.Snapshot) (*Verified, error) {
 	last, err := s.store.Verified(ctx, snap.ID)
 	if err != nil || last == nil || !last.OK || last.Engine != optimizer.Engine || last.Version > snap.Version {
@@ -94,13 +93,12 @@ func (s *Service) verifiedBefore(ctx context.Context, snap *ledger.Snapshot) (*V
 	return last, nil
 }
 
-// verifyPart walks over the next events up to the snapshot, and has the outcome up to them
-// remembered.
+// verifyPart verifies the next events up to the snapshot and stores the outcome up to them.
 func (s *Service) verifyPart(ctx context.Context, v *verifier, snap *ledger.Snapshot) error {
 	from := v.last.Seq
 	events, err := s.eventsUpTo(ctx, snap, from)
 	if gone, ok := errors.AsType[*Damaged](err); ok { // since the snapshot was read
-		v.intact(gone.Why)
+		v.checkIntact(gone.Why)
 		v.last, err = ledger.Event{Seq: snap.Version, Hash: snap.Hash}, nil
 	}
 	if err != nil {
@@ -116,13 +114,13 @@ func (s *Service) verifyPart(ctx context.Context, v *verifier, snap *ledger.Snap
 	if v.last.Seq == from || v.last.Seq < v.replayed {
 		return err
 	}
-	s.remember(ctx, snap.ID, &Verified{v.outcome(), v.last.Seq, v.last.Hash, optimizer.Engine, s.now()})
+	s.keepOutcome(ctx, snap.ID, &Verified{v.outcome(), v.last.Seq, v.last.Hash, optimizer.Engine, s.now()})
 	return err
 }
 
-// remember has the database keep an outcome. Where that takes no writes, as without its standby, this
-// server tells it until it ends: verifying reads.
-func (s *Service) remember(ctx context.Context, id string, outcome *Verified) {
+// keepOutcome stores an outcome in the database. If that takes no writes, as without its standby,
+// this server keeps the outcome in memory, since verifying is a read.
+func (s *Service) keepOutcome(ctx context.Context, id string, outcome *Verified) {
 	s.unkept.Store(id, outcome)
 	if err := s.store.KeepVerified(context.WithoutCancel(ctx), id, *outcome); err != nil {
 		s.log.WarnContext(ctx, "how a verification ended could not be kept", "study", id, "error", err)
@@ -131,8 +129,7 @@ func (s *Service) remember(ctx context.Context, id string, outcome *Verified) {
 	s.unkept.Delete(id)
 }
 
-// VerifyBehind verifies as Verify does, behind the request; one of a study at a time. Verifying
-// says how far it is.
+// VerifyBehind runs Verify in the background, once at a time for each study; see Verifying.
 func (s *Service) VerifyBehind(snap *ledger.Snapshot) error {
 	err := s.begin(verifying, snap.ID, snap.Version, func(ctx context.Context) error {
 		_, err := s.Verify(ctx, snap)
@@ -144,8 +141,8 @@ func (s *Service) VerifyBehind(snap *ledger.Snapshot) error {
 	return err
 }
 
-// Verifying says how the verification of a study stands that goes on behind requests on this
-// server, without waiting for it, and how the last one ended, on whichever; nil if there was none.
+// Verifying returns the progress of a study's background verification on this server, without
+// waiting for it, and the last outcome on any server, nil if there is none.
 func (s *Service) Verifying(ctx context.Context, id string) (Progress, *Verified, error) {
 	now, _ := s.Derived.Progress(verifying, id) // before the outcome is read, which is kept before the work ends: one that ends meanwhile is seen
 	last, err := s.store.Verified(ctx, id)
@@ -161,7 +158,7 @@ func (s *Service) Verifying(ctx context.Context, id string) (Progress, *Verified
 	return now, last, err
 }
 
-// VerifyBundle checks an exported study offline: its hashes, and every decision replayed.
+// VerifyBundle verifies an exported study without a database: its hashes and every decision.
 func VerifyBundle(ctx context.Context, text []byte) (Verification, error) {
 	var bundle ledger.Bundle
 	if err := json.NewDecoder(bytes.NewReader(text)).Decode(&bundle); err != nil {
@@ -174,20 +171,20 @@ func VerifyBundle(ctx context.Context, text []byte) (Verification, error) {
 	if err := v.walk(ctx, bundle.Events); err != nil {
 		return Verification{}, err
 	}
-	v.intact(bundle.EndsWith(v.last))
+	v.checkIntact(bundle.EndsWith(v.last))
 	return v.outcome(), nil
 }
 
-// mostDifferences is how many differences are kept; beyond it a ledger is broken enough.
+// mostDifferences is how many differences are kept; a ledger with more is broken anyway.
 const mostDifferences = 1000
 
-// verifier walks a ledger once, from its first event on. Two places move along it: the event that
-// it has walked to, and behind it the study as the last decision saw it.
+// verifier reads a ledger once from its first event on. It keeps two positions: the last event
+// read, and behind it the study as the last decision had seen it.
 type verifier struct {
 	found    Verification
 	replayed int64        // decisions up to this event were replayed by an earlier verification
 	last     ledger.Event // the last one walked; its Seq is 0 before the first
-	ended    bool         // the ledger could no longer be followed
+	gaveUp   bool         // the ledger could no longer be followed
 
 	snap    *ledger.Snapshot    // after event snap.Version, the one that the last decision had seen
 	tail    []ledger.Event      // after snap.Version, up to last
@@ -199,8 +196,8 @@ type verifier struct {
 	values  ledger.Resolver  // of all events walked
 }
 
-// newVerifier goes on from an earlier outcome, which may be nil: all is walked again, and what was
-// decided since is replayed.
+// newVerifier returns a verifier. Given an earlier outcome, it reads all events again but replays
+// only the decisions made since.
 func newVerifier(before *Verified) *verifier {
 	v := &verifier{found: Verification{Different: []Difference{}, LedgerIntact: true, Rules: RulesPresent}}
 	if before != nil {
@@ -209,12 +206,12 @@ func newVerifier(before *Verified) *verifier {
 	return v
 }
 
-// outcome is what was found up to the last event walked, also of whether those after the last
-// decision can be followed.
+// outcome returns what was found up to the last event read. It first checks that the events after
+// the last decision can be folded.
 func (v *verifier) outcome() Verification {
-	if !v.ended && len(v.tail) > 0 {
+	if !v.gaveUp && len(v.tail) > 0 {
 		if _, err := ledger.Fold("verified", v.snap, v.tail, nil); err != nil {
-			v.end(err)
+			v.giveUp(err)
 		}
 	}
 	out := v.found
@@ -222,35 +219,35 @@ func (v *verifier) outcome() Verification {
 	return out
 }
 
-// walk goes on over the events that follow, as far as ctx lets it. A ledger that cannot be followed
-// is a difference, and only the hashes of the rest of it are looked at.
+// walk reads the next events until ctx ends. An event that cannot be applied is a difference; of
+// the events after it only the hashes are checked.
 func (v *verifier) walk(ctx context.Context, events []ledger.Event) error {
 	for _, e := range events {
-		if !v.ended {
-			err := v.event(ctx, e)
+		if !v.gaveUp {
+			err := v.apply(ctx, e)
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
 			if err != nil {
-				v.end(fmt.Errorf("event %d: %w", e.Seq, err))
+				v.giveUp(fmt.Errorf("event %d: %w", e.Seq, err))
 			}
 		}
-		v.intact(ledger.CheckContinues(v.last, []ledger.Event{e}))
+		v.checkIntact(ledger.CheckContinues(v.last, []ledger.Event{e}))
 		v.last = e
 	}
 	return nil
 }
 
-// intact notes the first place from which on the hashes do not hold.
-func (v *verifier) intact(err error) {
+// checkIntact records the first fault of the hash chain; err may be nil.
+func (v *verifier) checkIntact(err error) {
 	if err != nil && v.found.LedgerIntact {
 		v.found.LedgerIntact = false
 		v.note(Difference{Field: "ledger", Replayed: err.Error()})
 	}
 }
 
-func (v *verifier) end(why error) {
-	v.ended = true
+func (v *verifier) giveUp(why error) {
+	v.gaveUp = true
 	v.note(Difference{Field: "ledger", Replayed: why.Error()})
 }
 
@@ -259,7 +256,7 @@ func (v *verifier) note(differences ...Difference) {
 	v.found.Different = append(v.found.Different, differences[:min(len(differences), room)]...)
 }
 
-func (v *verifier) event(ctx context.Context, e ledger.Event) error {
+func (v *verifier) apply(ctx context.Context, e ledger.Event) error {
 	switch e.Kind {
 	case ledger.Fitted:
 		var fit ledger.FittedData
@@ -276,7 +273,7 @@ func (v *verifier) event(ctx context.Context, e ledger.Event) error {
 	return nil
 }
 
-// chosen replays a decision, before later ones see it as pending.
+// chosen replays a decision, then makes it pending for later ones.
 func (v *verifier) chosen(ctx context.Context, e ledger.Event) error {
 	var chosen ledger.ChosenData
 	if err := e.Decode(&chosen); err != nil {
@@ -297,7 +294,7 @@ func (v *verifier) chosen(ctx context.Context, e ledger.Event) error {
 			v.found.GoneEngines = append(v.found.GoneEngines, chosen.Engine)
 		}
 	default:
-		replayed := comparison{chosen: chosen, seen: v}
+		replayed := comparison{chosen: chosen, verifier: v}
 		if err := replayed.run(ctx); err != nil {
 			return err
 		}
@@ -308,7 +305,7 @@ func (v *verifier) chosen(ctx context.Context, e ledger.Event) error {
 	return nil
 }
 
-// advance folds the ledger up to event seq; what was chosen by then is part of it.
+// advance moves snap on to event seq. What was chosen by then is part of it and pending no more.
 func (v *verifier) advance(seq int64) error {
 	count := seq - versionOf(v.snap)
 	if v.snap != nil && count == 0 {
@@ -325,7 +322,7 @@ func (v *verifier) advance(seq int64) error {
 	return nil
 }
 
-// stateAt is the state that decision number was made from.
+// stateAt returns the state from which decision number was made.
 func (v *verifier) stateAt(ctx context.Context, number int) (*optimizer.State, error) {
 	c := v.snap.Compiled()
 	if v.history == nil {

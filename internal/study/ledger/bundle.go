@@ -10,11 +10,11 @@ import (
 	"headroom/internal/study/design"
 )
 
-// BundleFormat names the form of Bundle.
+// BundleFormat is the format name of a Bundle.
 const BundleFormat = "headroom-study/1"
 
-// Bundle is a study with its ledger, as export.json writes it and ImportBundle reads it. The events
-// alone say everything; the rest is for people, and must agree with them.
+// Bundle is a study with its ledger, as export.json has it and ImportBundle reads it. The events
+// determine everything; the other members are for people and must agree with them.
 type Bundle struct {
 	Format     string            `json:"format"` // BundleFormat
 	Definition design.Definition `json:"definition"`
@@ -24,8 +24,7 @@ type Bundle struct {
 	Events     []Event           `json:"events"`
 }
 
-// EndsWith tells what stands against the last event of the bundle's ledger being the one that it
-// names.
+// EndsWith returns an error if last is not the event that the bundle says is the last one.
 func (b Bundle) EndsWith(last Event) error {
 	switch {
 	case last.Seq == 0:
@@ -36,8 +35,9 @@ func (b Bundle) EndsWith(last Event) error {
 	return nil
 }
 
-// What a BundleReader hands on at once, and the largest member that it takes in: an event can hold
-// a request's body, many times over where an ask for several trials brought its values along.
+// What a BundleReader returns at once, and the largest member that it accepts. An event can be
+// several times as large as the body of a request, since an ask for several trials can bring values
+// for each.
 const (
 	eventsAtOnce  = 500
 	bytesAtOnce   = 4 << 20
@@ -46,12 +46,11 @@ const (
 	mostMembers   = 1_000
 )
 
-// ErrMemberTooLarge is what a BundleReader says of an event, or a definition, that it cannot take
-// in.
+// ErrMemberTooLarge is the error of a BundleReader for an event or a definition beyond its limits.
 var ErrMemberTooLarge = fmt.Errorf("one of its events is larger than %d MiB", largestMember>>20)
 
-// BundleReader reads an exported study part by part, and checks on the way that it is whole: every
-// hash follows from what stands before it, and the last event is the one that the bundle names.
+// BundleReader reads an exported study in parts, and checks that it is complete: each hash follows
+// from what precedes it, and the last event is the one that the bundle names.
 type BundleReader struct {
 	in      *rationed
 	decoder *json.Decoder
@@ -60,7 +59,7 @@ type BundleReader struct {
 	last    Event           // the last one read
 }
 
-// NewBundleReader reads from file, once, and no more of it at a time than it must.
+// NewBundleReader returns a reader of file that reads it once and holds no more of it than it must.
 func NewBundleReader(file io.Reader) *BundleReader {
 	in := &rationed{file: file}
 	decoder := json.NewDecoder(in)
@@ -68,9 +67,9 @@ func NewBundleReader(file io.Reader) *BundleReader {
 	return &BundleReader{in: in, decoder: decoder, seen: map[string]bool{}}
 }
 
-// Parts are the events, some at a time, until the bundle has ended well; else an error comes last.
-// What is wrong with the bundle is *design.Invalid; what stands in the way of reading it is
-// *Malformed, the error of encoding/json or of the file, or ErrMemberTooLarge.
+// Parts yields the events, some at a time. If the bundle turns out not to be whole, an error comes
+// last: *design.Invalid for a faulty bundle; *Malformed, the error of encoding/json or of the file,
+// or ErrMemberTooLarge if it cannot be read.
 func (r *BundleReader) Parts() iter.Seq2[[]Event, error] {
 	return func(yield func([]Event, error) bool) {
 		err := r.open()
@@ -89,7 +88,7 @@ func (r *BundleReader) Parts() iter.Seq2[[]Event, error] {
 	}
 }
 
-// open reads up to the list of events.
+// open reads up to the start of the list of events.
 func (r *BundleReader) open() error {
 	r.in.ration = largestMember
 	if err := r.expect(json.Delim('{')); err != nil {
@@ -127,8 +126,8 @@ func (r *BundleReader) close() error {
 	return nil
 }
 
-// Describes tells what stands against the bundle's definition and state, where it has them, being
-// those of the study that its events make.
+// Describes returns an error if the bundle has a definition or a state that is not that of the
+// study after its events.
 func (r *BundleReader) Describes(after *Snapshot) error {
 	switch {
 	case r.seen["definition"] && !r.head.Definition.Same(after.Definition):
@@ -139,7 +138,7 @@ func (r *BundleReader) Describes(after *Snapshot) error {
 	return nil
 }
 
-// members reads members of the bundle, up to the list of events or to the end.
+// members reads members of the bundle up to the list of events or the end.
 func (r *BundleReader) members() error {
 	for r.decoder.More() {
 		r.in.ration = largestMember
@@ -197,12 +196,12 @@ func (r *BundleReader) events() ([]Event, error) {
 	return events, nil
 }
 
-// value reads the next value, as strictly as the ledger does: no name twice, no member unknown, no
-// number beyond a float64. Nothing is made of one that holds more values than an event can.
+// value reads the next value as strictly as the ledger does: no duplicate or unknown names and no
+// numbers beyond a float64. A value with more items than an event can have is not decoded.
 func (r *BundleReader) value(into any) error {
 	var text json.RawMessage
 	if err := r.decoder.Decode(&text); err != nil {
-		return cutShort(err)
+		return unexpectedEOF(err)
 	}
 	if _, err := canonicalWithin(text, mostItems, mostMembers); err != nil {
 		return notABundle(err)
@@ -224,11 +223,11 @@ func (r *BundleReader) expect(want json.Delim) error {
 // token reads a token that must be there.
 func (r *BundleReader) token() (json.Token, error) {
 	token, err := r.decoder.Token()
-	return token, cutShort(err)
+	return token, unexpectedEOF(err)
 }
 
-// cutShort tells the end of the file in the middle of a bundle from that of a whole one.
-func cutShort(err error) error {
+// unexpectedEOF turns the end of the file within a bundle into io.ErrUnexpectedEOF.
+func unexpectedEOF(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF
 	}
@@ -242,7 +241,7 @@ func notABundle(err error) error {
 	return design.NewInvalid("", "this is not an exported study: "+err.Error(), nil)
 }
 
-// rationed reads no more than its ration until it is given another.
+// rationed is a reader that returns ErrMemberTooLarge when its ration is used up.
 type rationed struct {
 	file   io.Reader
 	ration int

@@ -15,7 +15,8 @@ import (
 	"headroom/internal/study/design"
 )
 
-// Malformed is what keeps a text from being JSON that everybody reads alike, and where it stands.
+// Malformed is the error for a text that is not JSON of unambiguous meaning, with the location of
+// the fault.
 type Malformed struct{ design.Fault }
 
 func (m *Malformed) Error() string { return m.String() }
@@ -32,8 +33,7 @@ func canonicalJSON(text []byte) ([]byte, error) {
 	return canonicalWithin(text, math.MaxInt, math.MaxInt)
 }
 
-// canonicalWithin is canonicalJSON of a text in which no list and no object holds more than so many
-// values.
+// canonicalWithin is canonicalJSON with limits on the items of a list and the members of an object.
 func canonicalWithin(text []byte, items, members int) ([]byte, error) {
 	if !utf8.Valid(text) {
 		return nil, malformed("", "the text is not UTF-8")
@@ -52,10 +52,10 @@ func canonicalWithin(text []byte, items, members int) ([]byte, error) {
 	return c.out, nil
 }
 
-// maximalDepth bounds the nesting of what is hashed; a ledger event needs fewer than ten levels.
+// maximalDepth limits the nesting of what is hashed; a ledger event needs fewer than ten levels.
 const maximalDepth = 100
 
-// canonical rewrites text, which is known to be JSON, to out.
+// canonical rewrites text, which must be valid JSON, to out.
 type canonical struct {
 	text []byte
 	at   int // what of text has been read
@@ -64,7 +64,7 @@ type canonical struct {
 	mostItems, mostMembers int
 }
 
-// next skips spaces and returns the byte after them, without reading it.
+// next skips white space and returns the byte after it without consuming it.
 func (c *canonical) next() byte {
 	for {
 		switch b := c.text[c.at]; b {
@@ -127,7 +127,7 @@ func (c *canonical) array(depth int) error {
 	return nil
 }
 
-// string rewrites the next string and returns what it says.
+// string rewrites the next string and returns its value.
 func (c *canonical) string() (string, error) {
 	from := c.at
 	for c.at++; c.text[c.at] != '"'; c.at++ {
@@ -149,7 +149,7 @@ func (c *canonical) string() (string, error) {
 	return said, nil
 }
 
-// member is one member of an object as it stands in out: from ≤ place < to.
+// member is one member of an object; out[from:to] is its text.
 type member struct {
 	name     string
 	from, to int
@@ -191,7 +191,7 @@ func (c *canonical) object(depth int) error {
 	return nil
 }
 
-// sort puts the members, which stand in out from begin on, into their order.
+// sort sorts the members, whose text is out[begin:].
 func (c *canonical) sort(begin int, members []member) error {
 	slices.SortFunc(members, func(a, b member) int { return compareUTF16(a.name, b.name) })
 	before := slices.Clone(c.out[begin:])
@@ -208,9 +208,9 @@ func (c *canonical) sort(begin int, members []member) error {
 	return nil
 }
 
-// compareUTF16 compares by UTF-16 code units. That is the order of the bytes of UTF-8, but for
-// characters beyond U+FFFF, which begin with 0xF0 or above: their surrogates come before U+E000,
-// which begins with 0xEE.
+// compareUTF16 compares strings by UTF-16 code units. That is the order of their UTF-8 bytes except
+// for characters beyond U+FFFF: they start with 0xF0 or above, but their surrogates sort before
+// U+E000, which starts with 0xEE.
 func compareUTF16(a, b string) int {
 	for i := range min(len(a), len(b)) {
 		if x, y := a[i], b[i]; x != y {
@@ -223,8 +223,7 @@ func compareUTF16(a, b string) int {
 	return cmp.Compare(len(a), len(b))
 }
 
-// appendString writes the escapes of ECMAScript's JSON.stringify and every other character as
-// itself.
+// appendString appends a JSON string with the escapes of ECMAScript's JSON.stringify and no others.
 func appendString(out []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	out = append(out, '"')
@@ -241,9 +240,9 @@ func appendString(out []byte, s string) []byte {
 	return append(out, '"')
 }
 
-// appendNumber writes a number as ECMAScript's Number::toString does: the shortest digits that give
-// the same float64 back, positional from 1e-6 up to 1e21, otherwise with an exponent without
-// leading zeros.
+// appendNumber appends a number as ECMAScript's Number::toString writes it: the shortest digits
+// that parse to the same float64, positional from 1e-6 up to 1e21, otherwise with an exponent
+// without leading zeros.
 func appendNumber(out []byte, number string) ([]byte, error) {
 	x, err := strconv.ParseFloat(number, 64)
 	if err != nil {
@@ -262,8 +261,9 @@ func appendNumber(out []byte, number string) ([]byte, error) {
 	return out, nil
 }
 
-// LoneSurrogate returns the place of a \uD800–\uDFFF escape in JSON that is not half of a pair, or
-// −1. The decoder would quietly replace it, so that two different texts would have one hash.
+// LoneSurrogate returns the index of the first \uD800–\uDFFF escape that is not half of a pair, or
+// −1. The JSON decoder would silently replace it, so that two different texts would have the same
+// hash.
 func LoneSurrogate(text []byte) int {
 	for i := 0; i+1 < len(text); i++ {
 		if text[i] != '\\' {

@@ -11,9 +11,9 @@ import (
 	"unicode/utf8"
 )
 
-// Next makes events of drafts that continue the ledger of snap (nil before its first event):
-// numbered, timed and hashed. Time never goes back within a study, even if the clock does. Sampled
-// values that the ledger has are named by their hash.
+// Next turns drafts into events that continue the ledger of snap (nil before its first event), with
+// number, time and hash. Time never decreases within a study, even if the clock does. Sampled
+// values that the ledger already has are replaced by their hash.
 func Next(snap *Snapshot, now time.Time, by string, drafts ...Draft) ([]Event, error) {
 	var last Event
 	short := shortener{hashes: map[*float64]string{}}
@@ -43,7 +43,8 @@ func Next(snap *Snapshot, now time.Time, by string, drafts ...Draft) ([]Event, e
 	return events, nil
 }
 
-// hashEvent returns hex SHA-256(hash of the one before ‖ RFC 8785 JSON of {seq, at, by, kind, data}).
+// hashEvent returns hex SHA-256(hash of the event before ‖ RFC 8785 JSON of {seq, at, by, kind,
+// data}).
 func hashEvent(before, e Event) (string, error) {
 	previous := before.Hash
 	if before.Seq == 0 {
@@ -71,12 +72,12 @@ func hashEvent(before, e Event) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// CheckChain checks the numbering, times and hashes of a whole ledger. The error names the first
+// CheckChain checks the numbers, times and hashes of a whole ledger. The error names the first
 // event that does not fit.
 func CheckChain(events []Event) error { return CheckContinues(Event{}, events) }
 
-// CheckContinues checks the same of events that follow last, of which its number, time and hash
-// count.
+// CheckContinues is CheckChain for events that follow last, whose number, time and hash must be
+// set.
 func CheckContinues(last Event, events []Event) error {
 	for _, e := range events {
 		if e.Seq != last.Seq+1 {

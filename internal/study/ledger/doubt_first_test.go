@@ -104,7 +104,7 @@ func TestFirstReadingsAreSeldomDoubted(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(3, 17))
 	const studies = 20000
-	for n, most := range firstSteps {
+	for n, most := range fewReadingSteps {
 		odd, slip := 0, 0
 		for range studies {
 			var known []float64

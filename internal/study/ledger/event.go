@@ -1,5 +1,5 @@
-// Package ledger is what happens in a study: events in a hash-chained order that nobody changes,
-// and the study as it stands after any of them, which is a pure function of the events up to there.
+// Package ledger records what happens in a study: hash-chained events that are never changed. The
+// study after any event is a pure function of the events up to it.
 package ledger
 
 import (
@@ -20,7 +20,7 @@ import (
 	"headroom/internal/study/design"
 )
 
-// Kind names what an event says happened.
+// Kind is the kind of an event.
 type Kind string
 
 const (
@@ -38,7 +38,7 @@ const (
 	Fitted       Kind = "fitted"       // FittedData
 )
 
-// Event is one entry of the ledger, never changed once written.
+// Event is one entry of the ledger. It is never changed once written.
 //
 //	Hash = hex SHA-256( previous hash in hex (64 zeros at first) ‖ RFC 8785 JSON of {seq, at, by, kind, data} )
 type Event struct {
@@ -48,13 +48,14 @@ type Event struct {
 	Kind Kind            `json:"kind"`
 	Data json.RawMessage `json:"data"`
 	Hash string          `json:"hash"`
-	// Author is who wrote it here, as account.Identity.Caller has it, "" when that was elsewhere or
-	// is not known. It is no part of the ledger: names are for people, and two can have the same.
+	// Author identifies who wrote the event on this server, as account.Identity.Caller has it; ""
+	// if it was written elsewhere or is unknown. It is not part of the ledger, whose By is a name
+	// for people that two of them may share.
 	Author string `json:"-"`
 }
 
-// Draft is an event before it has its place in a ledger. Data is what goes with Kind, such as
-// ToldData.
+// Draft is an event that has no place in a ledger yet. Data has the type that belongs to Kind, such
+// as ToldData.
 type Draft struct {
 	Kind Kind
 	Data any
@@ -63,11 +64,10 @@ type Draft struct {
 // noHash stands for the hash before the first event.
 var noHash = strings.Repeat("0", 2*sha256.Size)
 
-// Decode reads the event's data into what goes with its kind, refusing members that do not belong
-// there.
+// Decode decodes the event's data and refuses unknown members.
 func (e Event) Decode(into any) error { return decodeExactly(e.Data, into) }
 
-// decodeExactly refuses unknown members and trailing text.
+// decodeExactly decodes JSON and refuses unknown members and trailing text.
 func decodeExactly(text []byte, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
@@ -80,7 +80,7 @@ func decodeExactly(text []byte, into any) error {
 	return nil
 }
 
-// Says tells whether the event's data are those, as they are hashed.
+// Says reports whether the event's data equal data in canonical JSON.
 func (e Event) Says(data any) (bool, error) {
 	text, err := json.Marshal(data)
 	if err != nil {
@@ -107,8 +107,8 @@ type EditedData struct {
 	State       *State  `json:"state,omitempty"`
 }
 
-// ReconfiguredData replaces the definition from the next decision on; Before and After hold what
-// changed, by path.
+// ReconfiguredData replaces the definition from the next decision on. Changes lists what changed,
+// by path.
 type ReconfiguredData struct {
 	Definition design.Definition `json:"definition"`
 	Engine     string            `json:"engine"` // see CreatedData
@@ -126,12 +126,12 @@ const (
 	Archived State = "archived"
 )
 
-// Valid tells whether s is one of the states.
+// Valid reports whether s is one of the states.
 func (s State) Valid() bool {
 	return s == Open || s == Paused || s == Finished || s == Archived
 }
 
-// Over tells whether no further trial will be asked for.
+// Over reports whether no further trial will be asked for.
 func (s State) Over() bool { return s == Finished || s == Archived }
 
 // ChosenData begins trial Number.
@@ -144,22 +144,22 @@ type ChosenData struct {
 	Held        []string        `json:"held,omitempty"` // parameters that were given to the algorithm, which chose the others
 	Note        string          `json:"note,omitempty"`
 	Decision    *Decision       `json:"decision,omitempty"`
-	// Seen is the last event the decision was made from, Engine the version of the optimizer that
-	// made it.
+	// Seen is the number of the last event that the decision was made from, Engine the version of
+	// the optimizer that made it.
 	Seen   int64  `json:"seen"`
 	Engine string `json:"engine"`
 	design.Brought
-	// ValueHashes name, by metric, sampled values that an earlier event of the ledger brought; see
-	// hashValues.
+	// ValueHashes has, by metric, the hashes of sampled values that an earlier event of the ledger
+	// contains; see hashValues.
 	ValueHashes map[string]string `json:"constraint_values_sha256,omitempty"`
 	// KnownValues are the known constraints' values at the point, by constraint name.
 	KnownValues map[string]float64 `json:"known_values,omitempty"`
 }
 
-// Freely tells whether the algorithm chose all settings of a trial.
+// Freely reports whether the algorithm chose all settings of the trial.
 func (c ChosenData) Freely() bool { return c.Origin == Suggested && len(c.Held) == 0 }
 
-// HeldSettings are those that were given to the algorithm.
+// HeldSettings returns the settings that were given to the algorithm.
 func (c ChosenData) HeldSettings() design.Settings {
 	held := design.Settings{}
 	for _, name := range c.Held {
@@ -178,8 +178,8 @@ const (
 )
 
 // Decision is what the algorithm saw and chose, as kept with the trial and shown by the API. Maps
-// are keyed by metric or constraint name; mean and sd are physical, beta, multipliers, estimates
-// and acquisition are in modelled units.
+// are keyed by metric or constraint name. Mean and SD are in physical units; Beta, Multipliers,
+// Estimates and Acquisition are in modelled units.
 type Decision struct {
 	Seen                   int64                  `json:"seen"`
 	Engine                 string                 `json:"engine"`
@@ -203,7 +203,7 @@ type Decision struct {
 	Because                string                 `json:"because"`
 }
 
-// Works is how a decision saw the chance that the trial would work.
+// Works is the chance that the trial would work, as the decision estimated it.
 type Works struct {
 	Chance float64 `json:"chance"`
 	Failed int     `json:"failed"` // trials that had failed because of their settings
@@ -225,16 +225,16 @@ type MetricModel struct {
 	Interaction  float64   `json:"interaction,omitempty"` // of an anova kernel
 	Centre       float64   `json:"centre"`
 	Scale        float64   `json:"scale"`
-	// Warp transforms standardised readings, Inflation is the part of variance and lambda that earlier
-	// predictions' errors ask for, Freedom the degrees of freedom of the bands; absent: none, 1 and
-	// normal bands.
+	// Warp transforms standardised readings. Inflation is the factor on variance and lambda,
+	// contained in both, that the errors of earlier predictions call for. Freedom is the degrees of
+	// freedom of the bands. If absent: no transformation, 1, and normal bands.
 	Warp      warp.Warp `json:"warp,omitzero"`
 	Inflation float64   `json:"inflation,omitempty"`
 	Freedom   float64   `json:"freedom,omitempty"`
 }
 
-// Telling is what is reported of a trial: readings, and the settings actually used when they differ
-// from those chosen.
+// Telling is what is reported of a trial: readings, and the settings used if they are not those
+// chosen.
 type Telling struct {
 	Metrics    map[string]Reading `json:"metrics"`
 	Parameters design.Settings    `json:"parameters,omitempty"`
@@ -242,18 +242,18 @@ type Telling struct {
 	Note       string             `json:"note,omitempty"`
 }
 
-// ToldData is a telling of trial Number, with what follows from it.
+// ToldData is a telling of trial Number with what follows from it.
 type ToldData struct {
 	Number int `json:"number"`
 	Telling
-	// Candidate and KnownValues follow Parameters when those are given.
+	// Candidate and KnownValues belong to Parameters and are set with them.
 	Candidate   *int               `json:"candidate,omitempty"`
 	KnownValues map[string]float64 `json:"known_values,omitempty"`
 	Confirmed   bool               `json:"confirmed,omitempty"` // whoever told it was shown what is doubted of it, and said that it is right
 	Unasked     bool               `json:"unasked,omitempty"`   // it is a row of a table, odd in that, and nobody was asked about it
 }
 
-// Reading is a value as told. Its JSON is an object; a number alone is read, too.
+// Reading is a value as told. Its JSON is an object; a bare number is accepted, too.
 type Reading struct {
 	Value  float64  `json:"value"`
 	StdDev *float64 `json:"stddev,omitempty"`
@@ -261,7 +261,7 @@ type Reading struct {
 
 var errNotAReading = errors.New(`a reading is a number or {"value": …, "stddev": …}`)
 
-// UnmarshalJSON reads 71.2 or {"value": 71.2, "stddev": 0.4}, without members of other names.
+// UnmarshalJSON reads 71.2 or {"value": 71.2, "stddev": 0.4}, and refuses other members.
 func (r *Reading) UnmarshalJSON(text []byte) error {
 	var read struct {
 		Value  *float64 `json:"value"`
@@ -285,7 +285,7 @@ func (r *Reading) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// CorrectedData keeps both values.
+// CorrectedData records a correction with the values before and after it.
 type CorrectedData struct {
 	Number      int                       `json:"number"`
 	Metrics     map[string]CorrectedValue `json:"metrics,omitempty"`
@@ -308,14 +308,14 @@ type CorrectedSettings struct {
 	After  design.Settings `json:"after"`
 }
 
-// ClosedData goes with Failed, Abandoned, Excluded and Included; only Failed has a cause.
+// ClosedData belongs to Failed, Abandoned, Excluded and Included; only Failed has a cause.
 type ClosedData struct {
 	Number int    `json:"number"`
 	Reason string `json:"reason"`
 	Cause  Cause  `json:"cause,omitempty"`
 }
 
-// ConfirmedData says that what is doubted of trial Number is right.
+// ConfirmedData says that the doubted values of trial Number are right.
 type ConfirmedData struct {
 	Number int `json:"number"`
 }
@@ -328,10 +328,10 @@ const (
 	ByChance   Cause = "chance"   // nothing that the settings could help
 )
 
-// Known tells whether c is a cause that failures have.
+// Known reports whether c is one of the causes.
 func (c Cause) Known() bool { return c == BySettings || c == ByChance }
 
-// FittedData records hyperparameters in force from decision From on.
+// FittedData records hyperparameters that are in force from decision From on.
 type FittedData struct {
 	From    int                     `json:"from"`
 	Seen    int64                   `json:"seen"`
@@ -339,7 +339,8 @@ type FittedData struct {
 	Metrics map[string]FittedMetric `json:"metrics"`
 }
 
-// FittedMetric is one metric's share of a fit. Kernel, Inputs and Outputs name what it belongs to.
+// FittedMetric is one metric's part of a fit. Kernel, Inputs and Outputs name the model that it was
+// made for.
 type FittedMetric struct {
 	Kernel  string `json:"kernel"`
 	Inputs  string `json:"inputs"`
@@ -347,25 +348,25 @@ type FittedMetric struct {
 	optimizer.FittedMetric
 }
 
-// Sampled values are large, and the trials of one request share them. A ledger holds them once: the
-// event that brings them first has the numbers, later ones their hash. An event's own hash covers
-// what it says, and that covers the numbers.
+// Sampled values are large, and the trials of one request share them, so a ledger holds them once:
+// the first event that brings them has the numbers, later ones have their hash. The hash of such an
+// event covers that hash, which covers the numbers.
 
-// hashValues returns hex SHA-256 of the numbers as IEEE 754 doubles, 8 bytes each, the lowest byte
-// first; −0 counts as 0.
+// hashValues returns the hex SHA-256 of the numbers as little-endian IEEE 754 doubles; −0 counts as
+// 0.
 func hashValues(values []float64) string {
 	sum := sha256.Sum256(lists.Bits(lists.Map(values, func(x float64) float64 { return x + 0 })))
 	return hex.EncodeToString(sum[:])
 }
 
-// Resolver puts the values back into choices that name them by their hash, going through a ledger's
-// choices in order. The zero value begins before the first.
+// Resolver replaces hashes of sampled values by the values. It must see a ledger's choices in
+// order. The zero value starts at the first.
 type Resolver struct {
 	values map[string][]float64 // by hashValues
 	shared bool                 // with a snapshot, which nobody may write to
 }
 
-// Resolve returns the choice with all its values, and remembers those that it brings.
+// Resolve returns the choice with all its values and remembers new ones.
 func (r *Resolver) Resolve(data ChosenData) (ChosenData, error) {
 	if len(data.ConstraintValues) == 0 && len(data.ValueHashes) == 0 {
 		return data, nil
@@ -385,8 +386,7 @@ func (r *Resolver) Resolve(data ChosenData) (ChosenData, error) {
 	return data, nil
 }
 
-// keep remembers values, and returns those of the same content that were there before, so that they
-// are held once.
+// keep remembers values. If equal ones are known it returns those, so that they are in memory once.
 func (r *Resolver) keep(hash string, values []float64) []float64 {
 	if before, known := r.values[hash]; known {
 		return before
@@ -400,8 +400,8 @@ func (r *Resolver) keep(hash string, values []float64) []float64 {
 	return values
 }
 
-// shortener is the inverse: it names values by their hash where an earlier event of the ledger has
-// them.
+// shortener does the reverse: it replaces values that an earlier event of the ledger has by their
+// hash.
 type shortener struct {
 	kept   Resolver
 	hashes map[*float64]string // of values that the choices at hand share
@@ -433,12 +433,11 @@ func (s *shortener) shorten(data ChosenData) ChosenData {
 	return data
 }
 
-// Numbers are numbers by metric. Of a metric that was never read there is none: what a model says
-// of it is its prior, no knowledge. Where Numbers stand beside the names of all metrics, such a
-// metric is null in JSON.
+// Numbers has numbers by metric. A metric that was never read has none, since a model could only
+// give its prior; in JSON it is null where all metrics are listed.
 type Numbers map[string]float64
 
-// UnmarshalJSON leaves out what is null.
+// UnmarshalJSON leaves out nulls.
 func (n *Numbers) UnmarshalJSON(text []byte) error {
 	var by map[string]*float64
 	if err := json.Unmarshal(text, &by); err != nil || by == nil {
@@ -454,7 +453,7 @@ func (n *Numbers) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// withNulls is what JSON says of metrics, all of which have a model.
+// withNulls returns the numbers with null for every other metric that has a model.
 func (n Numbers) withNulls(models map[string]MetricModel) map[string]*float64 {
 	if n == nil {
 		return nil
@@ -469,7 +468,7 @@ func (n Numbers) withNulls(models map[string]MetricModel) map[string]*float64 {
 	return by
 }
 
-// MarshalJSON names every metric that has a model; of those never read, mean and sd are null.
+// MarshalJSON lists every metric that has a model; mean and sd are null for those never read.
 func (d Decision) MarshalJSON() ([]byte, error) {
 	type plain Decision
 	return json.Marshal(struct {

@@ -119,7 +119,7 @@ func TestALargeAskIsWrittenOnce(t *testing.T) {
 func TestManyTrialsAreWeighedBySome(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, oven(t))
-	b.choose(5*manyTrials + 3)
+	b.choose(5*measuredTrials + 3)
 	for n := 1; n <= len(b.snap.Trials); n += 2 {
 		b.tell(n, map[string]float64{"yield": 60 + float64(n%7)})
 	}

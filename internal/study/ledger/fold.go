@@ -15,18 +15,17 @@ import (
 	"headroom/internal/study/design"
 )
 
-// Fold adds events to the study as it was after them, prior (nil before the first). prior is left
-// as it is. An event that makes no sense where it stands is an error naming its seq. like, when not
-// nil, is another snapshot of the same study whose compiled definition is taken over if it is the
-// same one.
+// Fold returns the study after events, given the study before them, prior (nil before the first),
+// which is not modified. An event that is impossible in its place is an error that names its seq.
+// like, if not nil, is another snapshot of the same study, whose compiled definition is reused if
+// the definition is the same.
 func Fold(id string, prior *Snapshot, events []Event, like *Snapshot) (*Snapshot, error) {
 	return fold(id, prior, events, like, nil)
 }
 
-// FoldAdmitted is Fold of events that anybody may have written. What Fold believes, having been
-// written by this program, is asked about before it is believed: admit tells what stands against
-// the next event of the study as it is before it, nil before the first; it must not keep what it is
-// shown.
+// FoldAdmitted is Fold for events that anybody may have written. admit is called for each event
+// with the study before it (nil before the first) and checks what Fold takes for granted of events
+// that this program wrote. It must not keep its arguments.
 func FoldAdmitted(id string, prior *Snapshot, events []Event, admit func(now *Snapshot, e Event) error) (*Snapshot, error) {
 	return fold(id, prior, events, nil, admit)
 }
@@ -49,7 +48,8 @@ func fold(id string, prior *Snapshot, events []Event, like *Snapshot, admit func
 	return b.snap, b.catchUp(like)
 }
 
-// decodeAll decodes the data of events on all cores, and returns what each does to the study.
+// decodeAll decodes the data of events on all cores, and returns for each a function that applies
+// it to the study.
 func (b *builder) decodeAll(events []Event) []func() error {
 	does := make([]func() error, len(events))
 	_ = cores.Stretches(len(events), func(from, to int) error { // what cannot be decoded fails in its turn
@@ -61,7 +61,7 @@ func (b *builder) decodeAll(events []Event) []func() error {
 	return does
 }
 
-// builder is a snapshot in the making. What prior holds is shared until it is written to.
+// builder is a snapshot under construction. It shares the data of prior until it writes to them.
 type builder struct {
 	snap     *Snapshot
 	touched  map[int]bool // indices of trials that belong to snap alone
@@ -95,7 +95,7 @@ func (b *builder) nameMetrics() {
 	}
 }
 
-// next adds an event, which apply does to the study, if admit, when it is not nil, admits it.
+// next applies an event unless admit, which may be nil, refuses it.
 func (b *builder) next(e Event, apply func() error, admit func(now *Snapshot, e Event) error) error {
 	snap := b.snap
 	if admit != nil {
@@ -129,7 +129,7 @@ func (b *builder) next(e Event, apply func() error, admit func(now *Snapshot, e 
 	return nil
 }
 
-// decode decodes the data of an event, and returns what it does to the study.
+// decode decodes the data of an event and returns a function that applies it to the study.
 func (b *builder) decode(e Event) func() error {
 	switch e.Kind {
 	case Created:
@@ -171,7 +171,7 @@ func decoded[Data any](e Event, apply func(Data) error) func() error {
 func (b *builder) created(data CreatedData) error {
 	b.snap.CreatedAt = b.last.At
 	b.define(data.Definition)
-	b.revise(0, "")
+	b.addRevision(0, "")
 	return nil
 }
 
@@ -210,15 +210,15 @@ func (b *builder) reconfigured(data ReconfiguredData) error {
 	b.define(after)
 	if slices.ContainsFunc(data.Changes, ofUnit) {
 		before.Candidates, before.Model = nil, design.Model{}
-		b.snap.former = append(b.snap.former, former{b.last.Seq, &before})
+		b.snap.former = append(b.snap.former, formerDefinition{b.last.Seq, &before})
 	}
-	b.revise(0, data.Reason).Changes = slices.DeleteFunc(data.Changes, forPeople)
+	b.addRevision(0, data.Reason).Changes = slices.DeleteFunc(data.Changes, unseenByAlgorithm)
 	return nil
 }
 
-// forPeople tells whether the algorithm is not told of a change of the definition: of units, of what is
-// plausible, of when to stop, and of metrics that are only recorded.
-func forPeople(change design.Change) bool {
+// unseenByAlgorithm reports whether a change of the definition does not concern the algorithm: a
+// change of units, of plausible values, of when to stop, or of metrics that are only recorded.
+func unseenByAlgorithm(change design.Change) bool {
 	return ofUnit(change) || strings.HasSuffix(change.Path, ".plausible") ||
 		strings.HasPrefix(change.Path, "stop") || strings.HasPrefix(change.Path, "recorded_metrics")
 }
@@ -245,7 +245,7 @@ func (b *builder) chosen(data ChosenData) error {
 	}
 	snap.values = b.resolver.values
 	b.touched[len(snap.Trials)], b.stale[len(snap.Trials)] = true, true
-	r := &record{chosen: data.Parameters, foreseen: data.KnownValues, events: []int64{b.last.Seq}}
+	r := &record{chosen: data.Parameters, knownAsChosen: data.KnownValues, events: []int64{b.last.Seq}}
 	t := &Trial{
 		Number: data.Number, Round: data.Number, Origin: data.Origin, Status: StatusSuggested,
 		Metrics: map[string]Measurement{}, Decision: data.Decision, Note: data.Note, ReplicateOf: data.ReplicateOf, Held: data.Held,
@@ -253,14 +253,14 @@ func (b *builder) chosen(data ChosenData) error {
 		CreatedAt: b.last.At, By: b.last.By, ChosenSeq: b.last.Seq, Seen: data.Seen,
 	}
 	snap.Trials, snap.records = append(snap.Trials, t), append(snap.records, r)
-	return b.settle(t, r, data.Parameters, data.Candidate, data.KnownValues)
+	return b.setSettings(t, r, data.Parameters, data.Candidate, data.KnownValues)
 }
 
-// settle gives a trial its settings and the known constraints' values at them.
-func (b *builder) settle(t *Trial, r *record, settings design.Settings, candidate *int, known map[string]float64) error {
+// setSettings sets a trial's settings and the values of the known constraints there.
+func (b *builder) setSettings(t *Trial, r *record, settings design.Settings, candidate *int, known map[string]float64) error {
 	for name, before := range t.Parameters {
 		if settings[name] != before {
-			b.setAnew(r, name)
+			b.markSet(r, name)
 		}
 	}
 	t.Parameters, t.Candidate, t.SettingsChanged = settings, candidate, !maps.Equal(settings, r.chosen)
@@ -280,30 +280,29 @@ func (b *builder) settle(t *Trial, r *record, settings design.Settings, candidat
 	return nil
 }
 
-// setAnew notes that a reading or a setting is another since the event at hand.
-func (b *builder) setAnew(r *record, name string) {
+// markSet records that the present event gave a reading or setting its value.
+func (b *builder) markSet(r *record, name string) {
 	if r.since == nil {
 		r.since = map[string]int64{}
 	}
 	r.since[name] = b.last.Seq
 }
 
-// touch returns trial number and its record, which may be written to from now on: they are prior's
-// no more.
+// touch returns a trial and its record for writing, copied from prior if necessary.
 func (b *builder) touch(number int) (*Trial, *record) {
 	i := number - 1
 	b.stale[i] = true
 	if !b.touched[i] {
 		b.touched[i] = true
 		t, r := *b.snap.Trials[i], *b.snap.records[i]
-		t.Metrics, r.since, r.spells, r.events = maps.Clone(t.Metrics), maps.Clone(r.since), slices.Clone(r.spells), slices.Clip(r.events)
+		t.Metrics, r.since, r.closed, r.events = maps.Clone(t.Metrics), maps.Clone(r.since), slices.Clone(r.closed), slices.Clip(r.events)
 		b.snap.Trials[i], b.snap.records[i] = &t, &r
 	}
 	return b.snap.Trials[i], b.snap.records[i]
 }
 
-// concern is touch for the trial that the event being added is about.
-func (b *builder) concern(number int) (*Trial, *record, error) {
+// touchSubject is touch for the trial that the present event is about.
+func (b *builder) touchSubject(number int) (*Trial, *record, error) {
 	if b.snap.Trial(number) == nil {
 		return nil, nil, fmt.Errorf("no trial %d", number)
 	}
@@ -312,38 +311,38 @@ func (b *builder) concern(number int) (*Trial, *record, error) {
 	return t, r, nil
 }
 
-// amend is concern for what is told of the trial, which an archived study does not take.
-func (b *builder) amend(number int) (*Trial, *record, error) {
-	t, r, err := b.concern(number)
+// touchTold is concern for an event that an archived study does not accept.
+func (b *builder) touchTold(number int) (*Trial, *record, error) {
+	t, r, err := b.touchSubject(number)
 	if err == nil && b.snap.State == Archived {
 		err = errors.New("the study is archived")
 	}
 	return t, r, err
 }
 
-// revise takes down what the event at hand changed.
-func (b *builder) revise(number int, reason string) *Revision {
+// addRevision adds a revision for the present event.
+func (b *builder) addRevision(number int, reason string) *Revision {
 	b.snap.Revisions = append(b.snap.Revisions, Revision{Seq: b.last.Seq, Kind: b.last.Kind, After: len(b.snap.Trials),
 		Number: number, Reason: reason, Limits: b.snap.Definition.Constraints})
 	return &b.snap.Revisions[len(b.snap.Revisions)-1]
 }
 
 func (b *builder) told(data ToldData) error {
-	t, r, err := b.amend(data.Number)
+	t, r, err := b.touchTold(data.Number)
 	if err != nil {
 		return err
 	}
 	kept := t.Parameters
 	if data.Parameters != nil {
-		if err := b.settle(t, r, data.Parameters, data.Candidate, data.KnownValues); err != nil {
+		if err := b.setSettings(t, r, data.Parameters, data.Candidate, data.KnownValues); err != nil {
 			return err
 		}
 		if t.anyTold() {
 			b.snap.rewritten = b.last.Seq
 		}
-		t.undoubt(nil)
+		t.dropDoubts(nil)
 		if !t.Parameters.Equal(kept) {
-			b.rejudge(t, r)
+			b.judgeAgain(t, r)
 		}
 	}
 	ranges := b.ranges()
@@ -385,7 +384,7 @@ func (b *builder) read(t *Trial, data ToldData, ranges map[string]Range) error {
 	return nil
 }
 
-// ranges are what readings range over, to be added to.
+// ranges returns the ranges of the readings for writing.
 func (b *builder) ranges() map[string]Range {
 	switch {
 	case b.snap.ranges == nil:
@@ -401,9 +400,9 @@ func (b *builder) ranges() map[string]Range {
 	return b.snap.ranges
 }
 
-// doubt judges what is being told of a trial, with the settings it has now instead of those kept before,
-// by what was known before, of which what is grave stands in doubt: people are asked about the rest when
-// they type it. What a simulated lab makes up is right.
+// doubt judges readings and settings that are being told, by what was known before. Only grave
+// doubts stay with the trial; about the others people are asked when they type. kept are the
+// settings before this event. What a simulated lab tells is right.
 func (b *builder) doubt(t *Trial, r *record, readings map[string]Reading, kept design.Settings) {
 	if b.snap.Definition.SimulatedLab != "" {
 		return
@@ -413,8 +412,8 @@ func (b *builder) doubt(t *Trial, r *record, readings map[string]Reading, kept d
 	t.Doubts = slices.Concat(t.Doubts, odd, DoubtSettings(b.snap.Definition, r.chosen, kept, t.Parameters))
 }
 
-// judgeRows judges the rows of the last table that nobody was asked about, as people are asked about
-// theirs: by all its rows, those that come after them among them.
+// judgeRows judges the rows of the last table that nobody was asked about, each by all its other
+// rows, as is done when people are asked.
 func (b *builder) judgeRows() {
 	if len(b.snap.unasked) == 0 || b.snap.Definition.SimulatedLab != "" {
 		return
@@ -430,7 +429,7 @@ func (b *builder) judgeRows() {
 	}
 }
 
-// row is what the row of a table told of trial number.
+// row returns what the row of a table told of a trial.
 func (snap *Snapshot) row(number int) Row {
 	t, readings := snap.Trial(number), map[string]Reading{}
 	for name, m := range t.Metrics {
@@ -441,9 +440,9 @@ func (snap *Snapshot) row(number int) Row {
 	return Row{readings, snap.Chosen(number), t.Parameters}
 }
 
-// rejudge judges the readings in doubt again: what its decision expected of the trial at some settings
-// says nothing of others.
-func (b *builder) rejudge(t *Trial, r *record) {
+// judgeAgain judges the doubted readings again after a change of settings, since the decision's
+// prediction holds for the chosen settings only.
+func (b *builder) judgeAgain(t *Trial, r *record) {
 	readings := map[string]Reading{}
 	t.Doubts = slices.DeleteFunc(slices.Clone(t.Doubts), func(d Doubted) bool {
 		m, told := t.Metrics[d.Metric]
@@ -455,8 +454,9 @@ func (b *builder) rejudge(t *Trial, r *record) {
 	b.doubt(t, r, readings, t.Parameters)
 }
 
-// undoubt drops what was doubted of readings that are told anew, and of settings that are others now.
-func (t *Trial) undoubt(metrics map[string]CorrectedValue) {
+// dropDoubts removes the doubts about readings that are corrected and about settings that have
+// changed.
+func (t *Trial) dropDoubts(metrics map[string]CorrectedValue) {
 	t.Doubts = slices.DeleteFunc(slices.Clone(t.Doubts), func(d Doubted) bool {
 		_, anew := metrics[d.Metric]
 		return anew || d.Parameter != "" && t.Parameters[d.Parameter].Number != d.Value
@@ -464,7 +464,7 @@ func (t *Trial) undoubt(metrics map[string]CorrectedValue) {
 }
 
 func (b *builder) confirmed(data ConfirmedData) error {
-	t, _, err := b.concern(data.Number)
+	t, _, err := b.touchSubject(data.Number)
 	if err != nil {
 		return err
 	}
@@ -476,7 +476,7 @@ func (b *builder) confirmed(data ConfirmedData) error {
 }
 
 func (b *builder) corrected(data CorrectedData) error {
-	t, r, err := b.amend(data.Number)
+	t, r, err := b.touchTold(data.Number)
 	if err != nil {
 		return err
 	}
@@ -485,33 +485,33 @@ func (b *builder) corrected(data CorrectedData) error {
 		if err := correctMetric(t, name, value); err != nil {
 			return err
 		}
-		b.setAnew(r, name)
+		b.markSet(r, name)
 	}
 	kept := t.Parameters
 	if p := data.Parameters; p != nil {
 		if !maps.Equal(p.Before, t.Parameters) {
 			return fmt.Errorf("the settings before the correction are not those of trial %d", t.Number)
 		}
-		if err := b.settle(t, r, p.After, data.Candidate, data.KnownValues); err != nil {
+		if err := b.setSettings(t, r, p.After, data.Candidate, data.KnownValues); err != nil {
 			return err
 		}
 	}
-	t.undoubt(data.Metrics)
+	t.dropDoubts(data.Metrics)
 	b.snap.ranges = nil
 	if data.Parameters != nil {
-		b.rejudge(t, r)
+		b.judgeAgain(t, r)
 	}
 	if !data.Confirmed {
 		b.doubt(t, r, data.after(), kept)
 	}
 	b.snap.rewritten = b.last.Seq
-	revision := b.revise(data.Number, data.Reason)
+	revision := b.addRevision(data.Number, data.Reason)
 	revision.Stood, revision.Since = stood, since
 	return nil
 }
 
-// replaced are the events that had set what stands before a correction, by name, and the earliest of
-// those that had set what it replaces.
+// replaced returns, by name, the events that had set the values before a correction, and the
+// earliest event among those of the values that it changes.
 func (snap *Snapshot) replaced(data CorrectedData) (stood map[string]int64, first int64) {
 	stood, first = map[string]int64{}, math.MaxInt64
 	for name := range data.Metrics {
@@ -529,7 +529,7 @@ func (snap *Snapshot) replaced(data CorrectedData) (stood map[string]int64, firs
 	return stood, first
 }
 
-// after are the readings that are told anew.
+// after returns the corrected readings.
 func (data CorrectedData) after() map[string]Reading {
 	readings := map[string]Reading{}
 	for name, value := range data.Metrics {
@@ -540,7 +540,8 @@ func (data CorrectedData) after() map[string]Reading {
 	return readings
 }
 
-// correctMetric keeps the place in time of the first telling; a value taken back was never told.
+// correctMetric applies a correction. The reading keeps the time of its first telling; a value
+// taken back counts as never told.
 func correctMetric(t *Trial, name string, value CorrectedValue) error {
 	m, told := t.Metrics[name]
 	if !told || m.Known || value.Before == nil || !m.Reads(*value.Before) {
@@ -558,7 +559,7 @@ func correctMetric(t *Trial, name string, value CorrectedValue) error {
 	return nil
 }
 
-// Reads tells whether m holds reading.
+// Reads reports whether m has the value and standard deviation of reading.
 func (m Measurement) Reads(reading Reading) bool {
 	if (m.StdDev == nil) != (reading.StdDev == nil) || m.StdDev != nil && *m.StdDev != *reading.StdDev {
 		return false
@@ -567,7 +568,7 @@ func (m Measurement) Reads(reading Reading) bool {
 }
 
 func (b *builder) closed(data ClosedData) error {
-	t, r, err := b.concern(data.Number)
+	t, r, err := b.touchSubject(data.Number)
 	if err != nil {
 		return err
 	}
@@ -588,13 +589,13 @@ func (b *builder) closed(data ClosedData) error {
 		}
 		before.to = b.last.Seq
 	}
-	r.spells = append(r.spells, spell{from: b.last.Seq, cause: cause, data: data, by: b.last.By})
+	r.closed = append(r.closed, closedSpan{from: b.last.Seq, cause: cause, data: data, by: b.last.By})
 	t.Status, t.Cause = status, data.Cause
 	return nil
 }
 
 func (b *builder) setExcluded(data ClosedData) error {
-	t, r, err := b.concern(data.Number)
+	t, r, err := b.touchSubject(data.Number)
 	if err != nil {
 		return err
 	}
@@ -604,7 +605,7 @@ func (b *builder) setExcluded(data ClosedData) error {
 	}
 	t.Excluded, r.excluded, b.snap.ranges = excluded, data.Reason, nil
 	b.snap.rewritten = b.last.Seq
-	b.revise(data.Number, data.Reason)
+	b.addRevision(data.Number, data.Reason)
 	return nil
 }
 
@@ -618,12 +619,12 @@ func (b *builder) fit(data FittedData) error {
 		}
 	}
 	b.snap.Fits = append(b.snap.Fits, data)
-	b.revise(0, "")
+	b.addRevision(0, "")
 	b.snap.fitted = b.last.Seq
 	return nil
 }
 
-// catchUp compiles a new definition and works out what follows from readings and limits.
+// catchUp compiles a changed definition and derives what follows from readings and limits.
 func (b *builder) catchUp(like *Snapshot) error {
 	if b.snap.defined != b.compiled {
 		if err := b.compile(like); err != nil {
@@ -637,7 +638,8 @@ func (b *builder) catchUp(like *Snapshot) error {
 	return nil
 }
 
-// compile compiles the definition, or takes over like's, and looks for every trial's place anew.
+// compile compiles the definition or reuses that of like, and makes every trial's place be computed
+// again.
 func (b *builder) compile(like *Snapshot) (err error) {
 	snap := b.snap
 	if like != nil && like.defined == snap.defined {
@@ -656,14 +658,14 @@ func (b *builder) compile(like *Snapshot) (err error) {
 	return nil
 }
 
-// derive works out what of trial i follows from its readings, its settings and the present
-// definition.
+// derive computes what follows from the readings and settings of the trial at index i under the
+// present definition.
 func (snap *Snapshot) derive(i int) {
 	t, r := snap.Trials[i], snap.records[i]
 	if r.place.U == nil {
 		r.place, r.gone = snap.compiled.Locate(t.Parameters, t.Candidate), !snap.compiled.MayChooseAgain(r.chosen, t.Parameters)
-		if r.now = nil; snap.formulaChanged {
-			r.now = snap.compiled.KnownNow(t.Parameters, t.Context, r.known)
+		if r.knownNow = nil; snap.formulaChanged {
+			r.knownNow = snap.compiled.KnownNow(t.Parameters, t.Context, r.known)
 		}
 	}
 	if ended := r.ended(); ended != nil {
@@ -681,15 +683,15 @@ func (snap *Snapshot) derive(i int) {
 	t.Feasible = snap.feasible(i)
 }
 
-// ended is how the trial ended without results, nil where it has not.
-func (r *record) ended() *spell {
-	if n := len(r.spells); n > 0 && r.spells[n-1].to == 0 {
-		return &r.spells[n-1]
+// ended returns the span in which the trial is closed at present, nil if it is not.
+func (r *record) ended() *closedSpan {
+	if n := len(r.closed); n > 0 && r.closed[n-1].to == 0 {
+		return &r.closed[n-1]
 	}
 	return nil
 }
 
-// Ending is how trial number ended without results, and who said so; "" where it has not.
+// Ending returns how a trial ended without results, and who said so; kind is "" if it did not.
 func (snap *Snapshot) Ending(number int) (kind Kind, data ClosedData, by string) {
 	ended := snap.records[number-1].ended()
 	if ended == nil {
@@ -698,7 +700,7 @@ func (snap *Snapshot) Ending(number int) (kind Kind, data ClosedData, by string)
 	return Kind(snap.Trial(number).Status), ended.data, ended.by
 }
 
-// progress is the status of a trial that is neither failed nor abandoned.
+// progress returns the status of a trial that is neither failed nor abandoned.
 func (t *Trial) progress(modelled []string) Status {
 	switch {
 	case !slices.ContainsFunc(modelled, func(name string) bool { return !t.has(name) }):
@@ -710,7 +712,8 @@ func (t *Trial) progress(modelled []string) Status {
 	}
 }
 
-// feasible is nil while the value of any constraint is unknown.
+// feasible reports whether the trial at index i is within every limit, nil while a value is
+// missing.
 func (snap *Snapshot) feasible(i int) *bool {
 	holds := true
 	for _, c := range snap.Definition.Constraints {

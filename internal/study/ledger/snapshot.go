@@ -11,8 +11,8 @@ import (
 	"headroom/internal/study/design"
 )
 
-// Snapshot is a study as it was after one ledger event: the fold of the events up to Version. It is
-// immutable and shared; nobody may write to what it holds.
+// Snapshot is a study as it was after event Version: the fold of the events up to it. It is
+// immutable and shared, so nothing that it refers to may be modified.
 type Snapshot struct {
 	ID         string
 	Definition design.Definition
@@ -31,36 +31,37 @@ type Snapshot struct {
 	values         map[string][]float64 // brought by choices
 	defined        int64                // seq of the event that set the definition's algorithmic part
 	formulaChanged bool                 // some formula was another once
-	former         []former             // in the order of the ledger
+	former         []formerDefinition   // in the order of the ledger
 	rewritten      int64                // seq of the last event that changed the past or the model, after which earlier fits no longer apply
 	fitted         int64                // seq of the last Fitted event
 	unasked        []int                // trials of the last table, which may go on, that nobody was asked about
 	ranges         map[string]Range     // of the readings of each metric; nil when they are to be gathered again
 }
 
-// record is what the fold keeps of a trial beyond what people are shown.
+// record is what the fold needs of a trial beyond what people are shown.
 type record struct {
-	chosen   design.Settings    // as chosen; Trial.Parameters are those used
-	foreseen map[string]float64 // values of known constraints there, as recorded with the choice
-	place    optimizer.Place    // of Trial.Parameters under the present definition
-	gone     bool               // Trial.Parameters may be chosen no more
-	known    map[string]float64 // values of known constraints at the point, by constraint name
-	now      map[string]float64 // those by the formulas in force, nil where they never were others
-	since    map[string]int64   // seqs of the events that set readings and settings anew, by their names
-	spells   []spell            // when the trial was failed or abandoned
-	excluded string             // why it was, when it was last
-	events   []int64            // seqs of the events about the trial
+	chosen        design.Settings    // as chosen; Trial.Parameters are those used
+	knownAsChosen map[string]float64 // values of known constraints there, as recorded with the choice
+	place         optimizer.Place    // of Trial.Parameters under the present definition
+	gone          bool               // Trial.Parameters may be chosen no more
+	known         map[string]float64 // values of known constraints at the point, by constraint name
+	knownNow      map[string]float64 // those by the formulas in force, nil where they never were others
+	since         map[string]int64   // seqs of the events that set readings and settings anew, by their names
+	closed        []closedSpan       // when the trial was failed or abandoned
+	excluded      string             // why it was, when it was last
+	events        []int64            // seqs of the events about the trial
 }
 
-// spell is the events during which a trial was closed: from ≤ seq < to; to = 0 while it still is.
-type spell struct {
+// closedSpan is a span of events during which a trial was closed: from ≤ seq < to, with to = 0
+// while it still is.
+type closedSpan struct {
 	from, to int64
 	cause    optimizer.Cause
 	data     ClosedData
 	by       string
 }
 
-// Status says how far a trial is.
+// Status is how far a trial has come.
 type Status string
 
 const (
@@ -71,12 +72,12 @@ const (
 	StatusAbandoned Status = "abandoned"
 )
 
-// Known tells whether s is a status that trials have.
+// Known reports whether s is one of the statuses.
 func (s Status) Known() bool {
 	return slices.Contains([]Status{StatusSuggested, StatusPartial, StatusCompleted, StatusFailed, StatusAbandoned}, s)
 }
 
-// Trial is one round as it stands now. Its JSON is that of the API.
+// Trial is one round in its present state. Its JSON is that of the API.
 type Trial struct {
 	Number           int                    `json:"number"`
 	Round            int                    `json:"round"`
@@ -103,7 +104,7 @@ type Trial struct {
 	Seen             int64                  `json:"-"`
 }
 
-// Measurement is a metric's value in a trial as it stands now.
+// Measurement is the present value of a metric in a trial.
 type Measurement struct {
 	Value      float64    `json:"value"`
 	StdDev     *float64   `json:"stddev"`
@@ -126,10 +127,11 @@ func (snap *Snapshot) Trial(number int) *Trial {
 	return snap.Trials[number-1]
 }
 
-// EventsOf lists the seqs of the events about trial number, its choice first.
+// EventsOf returns the numbers of the events about a trial, its choice first.
 func (snap *Snapshot) EventsOf(number int) []int64 { return snap.records[number-1].events }
 
-// Since is the seq of the event that set a reading or a setting of trial number to what it is.
+// Since returns the number of the event that gave a reading or setting of a trial its present
+// value.
 func (snap *Snapshot) Since(number int, name string) int64 {
 	t := snap.Trial(number)
 	if m, told := t.Metrics[name]; told {
@@ -138,53 +140,53 @@ func (snap *Snapshot) Since(number int, name string) int64 {
 	return max(t.ChosenSeq, snap.records[number-1].since[name])
 }
 
-// Compiled is the definition made ready to compute with.
+// Compiled returns the definition in the form that computations use.
 func (snap *Snapshot) Compiled() *design.Compiled { return snap.compiled }
 
-// Place is where trial number lies under the present definition.
+// Place returns the place of a trial under the present definition.
 func (snap *Snapshot) Place(number int) optimizer.Place { return snap.records[number-1].place }
 
-// Gone tells whether the settings of trial number may be chosen no more.
+// Gone reports whether the settings of a trial may not be chosen any more.
 func (snap *Snapshot) Gone(number int) bool { return snap.records[number-1].gone }
 
-// KnownValues are the values of known constraints at trial number's settings, by constraint name and
-// by the formulas in force; its metrics are by those it was chosen with.
+// KnownValues returns the values of known constraints at a trial's settings, by constraint name and
+// by the present formulas. The trial's Metrics have those by the formulas that it was chosen with.
 func (snap *Snapshot) KnownValues(number int) map[string]float64 {
 	r := snap.records[number-1]
-	if r.now != nil {
-		return r.now
+	if r.knownNow != nil {
+		return r.knownNow
 	}
 	return r.known
 }
 
-// SameDefinition tells whether what matters to the algorithm was defined by the same event of the
-// same study in both.
+// SameDefinition reports whether two snapshots of a study have the same definition as far as the
+// algorithm is concerned.
 func (snap *Snapshot) SameDefinition(other *Snapshot) bool { return snap.defined == other.defined }
 
-// Brought is what the caller brought when the trial was chosen.
+// Brought returns what the caller brought when the trial was chosen.
 func (t *Trial) Brought() design.Brought {
 	return design.Brought{Context: t.Context, ConstraintValues: t.ConstraintValues}
 }
 
-// Freely tells whether the algorithm chose all its settings.
+// Freely reports whether the algorithm chose all its settings.
 func (t *Trial) Freely() bool { return t.Origin == Suggested && len(t.Held) == 0 }
 
-// Waiting tells whether results of the trial are still expected.
+// Waiting reports whether results of the trial are still expected.
 func (t *Trial) Waiting() bool { return t.Status == StatusSuggested || t.Status == StatusPartial }
 
-// WaitingTrials lists the trials whose results are still expected, oldest first.
+// WaitingTrials returns the trials whose results are still expected, the oldest first.
 func (snap *Snapshot) WaitingTrials() []Trial {
 	return lists.Pick(snap.Trials, func(t *Trial) (Trial, bool) { return *t, t.Waiting() })
 }
 
-// ToRun are those of them that were not taken out.
+// ToRun returns the waiting trials that are not excluded.
 func (snap *Snapshot) ToRun() []Trial {
 	return slices.DeleteFunc(snap.WaitingTrials(), func(t Trial) bool { return t.Excluded })
 }
 
-// BestSoFar gives, for each trial, the number of the best trial up to it: the best told objective
-// among included trials known to be within every limit and not in doubt; 0 while there is none. The
-// earlier wins a tie.
+// BestSoFar returns, for each trial, the number of the best trial up to it: the one with the best
+// told objective among included trials that are known to be within every limit and not in doubt; 0
+// while there is none. The earlier trial wins a tie.
 func (snap *Snapshot) BestSoFar() []int {
 	best, bestValue := 0, 0.0
 	running, objective := make([]int, len(snap.Trials)), snap.Definition.Objective
@@ -198,7 +200,7 @@ func (snap *Snapshot) BestSoFar() []int {
 	return running
 }
 
-// Best is the best trial so far, nil while none is known to be within every limit.
+// Best returns the best trial so far, nil while none is known to be within every limit.
 func (snap *Snapshot) Best() *Trial {
 	if len(snap.Trials) == 0 {
 		return nil
@@ -207,8 +209,8 @@ func (snap *Snapshot) Best() *Trial {
 	return snap.Trial(running[len(running)-1])
 }
 
-// Feasibility counts the trials known to be within every limit, and those of which it is known
-// whether they are.
+// Feasibility returns how many trials are within every limit, and of how many it is known whether
+// they are.
 func (snap *Snapshot) Feasibility() (feasible, known int) {
 	for _, t := range snap.Trials {
 		if t.Feasible == nil {
@@ -221,8 +223,8 @@ func (snap *Snapshot) Feasibility() (feasible, known int) {
 	return feasible, known
 }
 
-// ViolationSoFar gives, for each trial and constraint (in the order of the study), the violation up
-// to it.
+// ViolationSoFar returns, for each trial and constraint (in the order of the study), the violation
+// up to the trial.
 func (snap *Snapshot) ViolationSoFar() [][]optimizer.Tally {
 	constraints := snap.Definition.Constraints
 	now, running := make([]optimizer.Tally, len(constraints)), make([][]optimizer.Tally, len(snap.Trials))
@@ -237,25 +239,22 @@ func (snap *Snapshot) ViolationSoFar() [][]optimizer.Tally {
 	return running
 }
 
-// Chosen are the settings that trial number was begun with; Trial.Parameters are those used.
+// Chosen returns the settings that a trial was begun with; Trial.Parameters are those used.
 func (snap *Snapshot) Chosen(number int) design.Settings { return snap.records[number-1].chosen }
 
-// KnownAsChosen are the values of known constraints at Chosen, as they were recorded with it.
+// KnownAsChosen returns the values of known constraints at Chosen, as recorded with the choice.
 func (snap *Snapshot) KnownAsChosen(number int) map[string]float64 {
-	return snap.records[number-1].foreseen
+	return snap.records[number-1].knownAsChosen
 }
 
-// HasReading tells whether there is a reading of the metric that a model may learn from. Until then
-// nothing is known of it but the prior.
+// HasReading reports whether the metric has a reading that a model may learn from. Until then there
+// is only its prior.
 func (snap *Snapshot) HasReading(metric string) bool {
-	return slices.ContainsFunc(snap.Trials, func(t *Trial) bool {
-		_, told := t.Metrics[metric]
-		return told && !t.Excluded
-	})
+	return slices.ContainsFunc(snap.Trials, func(t *Trial) bool { return t.has(metric) && !t.Excluded })
 }
 
-// History is the study as the algorithm of c sees it: every trial a round, readings where they were
-// revealed, corrected values as if they had been told right.
+// History returns the study as the algorithm of c sees it: every trial is a round, readings belong
+// to the round in which they were revealed, and corrected values count as if told right at once.
 func (snap *Snapshot) History(c *design.Compiled) *optimizer.History {
 	seen := snap.seen()
 	rounds := make([]optimizer.Round, len(snap.Trials))
@@ -265,25 +264,25 @@ func (snap *Snapshot) History(c *design.Compiled) *optimizer.History {
 		own := readings[i*len(c.MetricNames) : (i+1)*len(c.MetricNames) : (i+1)*len(c.MetricNames)]
 		for k, name := range c.MetricNames {
 			if m, told := t.Metrics[name]; told {
-				own[k] = optimizer.Reading{Told: true, Value: m.Value, Revealed: decidedBefore(seen, m.ToldSeq)}
+				own[k] = optimizer.Reading{Told: true, Value: m.Value, Revealed: decisionsBefore(seen, m.ToldSeq)}
 				if m.StdDev != nil {
 					own[k].SD = *m.StdDev
 				}
-				own[k].Expected, own[k].InDoubt = snap.slipped(t, name)
+				own[k].Expected, own[k].InDoubt = snap.slipExplains(t, name)
 			}
 		}
 		rounds[i] = optimizer.Round{
 			Point: r.place.U, Arm: r.place.Arm, Suggested: t.Freely(), Excluded: t.Excluded, Gone: r.gone,
-			Closed: closedDuring(seen, r.spells), Readings: own, Costs: c.Def.KnownInOrder(r.known), Now: c.Def.KnownInOrder(r.now), Draw: t.Decision.Draw(c.Def.Algorithm.Name),
+			Closed: closedRounds(seen, r.closed), Readings: own, Costs: c.Def.KnownInOrder(r.known), Now: c.Def.KnownInOrder(r.knownNow), Draw: t.Decision.Draw(c.Def.Algorithm.Name),
 		}
 	}
 	return &optimizer.History{Rounds: rounds, Fits: FitsUnder(c, snap.Fits), Rewritten: snap.fitted > 0 && snap.rewritten > snap.fitted}
 }
 
-// slipped is what was expected instead of a reading that a slip explains, as none explains an honest
-// surprise but by chance. One that breaks a limit counts in full until somebody takes it back: it may be
-// a danger.
-func (snap *Snapshot) slipped(t *Trial, metric string) (expected float64, looksSo bool) {
+// slipExplains returns the prediction for a reading that is in doubt and explained by a likely
+// slip, since an honest surprise has such an explanation only by chance. A reading beyond a limit
+// counts in full until somebody takes it back, because it may be a danger.
+func (snap *Snapshot) slipExplains(t *Trial, metric string) (expected float64, looksSo bool) {
 	for _, c := range snap.Definition.Constraints {
 		if c.Metric == metric && !c.Holds(t.Metrics[metric].Value) {
 			return 0, false
@@ -297,11 +296,11 @@ func (snap *Snapshot) slipped(t *Trial, metric string) (expected float64, looksS
 	return 0, false
 }
 
-// DoubtMeans says what comes of a trial's being in doubt until somebody confirms it.
+// DoubtMeans says what the doubts about a trial mean until somebody confirms its values.
 func (snap *Snapshot) DoubtMeans(t *Trial) string {
 	c := snap.Compiled()
 	if c.Config.Fit && slices.ContainsFunc(c.MetricNames, func(metric string) bool {
-		_, little := snap.slipped(t, metric)
+		_, little := snap.slipExplains(t, metric)
 		return little
 	}) {
 		return "not counted as the best reading, and of little weight in the model"
@@ -309,32 +308,32 @@ func (snap *Snapshot) DoubtMeans(t *Trial) string {
 	return "not counted as the best reading"
 }
 
-// During tells the round during which an event was revealed.
+// During returns a function from an event's number to the round during which it was revealed.
 func (snap *Snapshot) During() func(seq int64) int {
 	seen := snap.seen()
-	return func(seq int64) int { return decidedBefore(seen, seq) }
+	return func(seq int64) int { return decisionsBefore(seen, seq) }
 }
 
-// seen is what each decision was made from.
+// seen returns the last event that each decision was made from.
 func (snap *Snapshot) seen() []int64 {
 	return lists.Map(snap.Trials, func(t *Trial) int64 { return t.Seen })
 }
 
-// decidedBefore is the number of decisions made from events before seq, which is the round during
-// which event seq was revealed. seen, by decision, never decreases.
-func decidedBefore(seen []int64, seq int64) int {
+// decisionsBefore returns the number of decisions made from events before seq, which is the round
+// during which event seq was revealed. seen, by decision, never decreases.
+func decisionsBefore(seen []int64, seq int64) int {
 	decided, _ := slices.BinarySearch(seen, seq)
 	return decided
 }
 
-// closedDuring turns spells of events into spells of decisions: decision t knew of the closing if
-// it saw its event.
-func closedDuring(seen []int64, spells []spell) []optimizer.Spell {
+// closedRounds converts spans of events to spans of decisions: a decision knew of a closing if it
+// had seen its event.
+func closedRounds(seen []int64, spells []closedSpan) []optimizer.Spell {
 	var closed []optimizer.Spell
 	for _, s := range spells {
-		during := optimizer.Spell{From: decidedBefore(seen, s.from) + 1, Cause: s.cause}
+		during := optimizer.Spell{From: decisionsBefore(seen, s.from) + 1, Cause: s.cause}
 		if s.to != 0 {
-			during.To = decidedBefore(seen, s.to) + 1
+			during.To = decisionsBefore(seen, s.to) + 1
 		}
 		if during.To != during.From { // reopened before any decision noticed
 			closed = append(closed, during)
@@ -343,8 +342,8 @@ func closedDuring(seen []int64, spells []spell) []optimizer.Spell {
 	return closed
 }
 
-// Draw is the recorded chance of a decision, which may be nil; numbers that another algorithm drew
-// mean nothing to this one.
+// Draw returns the random numbers recorded with a decision, which may be nil. Those drawn by
+// another algorithm mean nothing to this one and are left out.
 func (d *Decision) Draw(algorithm string) optimizer.Draw {
 	switch {
 	case d == nil:
@@ -355,16 +354,16 @@ func (d *Decision) Draw(algorithm string) optimizer.Draw {
 	return optimizer.Draw{Seed: d.RandomSeed, Z: d.Draws}
 }
 
-// FitsUnder keeps of recorded fits what still means something under the model in force: all of it
-// in the same outputs, but hyperparameters only of the same kernel and inputs. Which of them are
-// free is for the optimizer to know.
+// FitsUnder returns the part of recorded fits that applies to the present model: nothing if the
+// outputs are others, and without hyperparameters if the kernel or the inputs are. The optimizer
+// knows which hyperparameters are free.
 func FitsUnder(c *design.Compiled, recorded []FittedData) []optimizer.Fit {
 	fits := make([]optimizer.Fit, 0, len(recorded))
 	for _, f := range recorded {
 		fit := optimizer.Fit{From: f.From, Metrics: make([]optimizer.FittedMetric, len(c.MetricNames))}
 		for k, name := range c.MetricNames {
 			if m, ok := f.Metrics[name]; ok {
-				fit.Metrics[k] = fittedUnder(c, c.Config.Metrics[k], m)
+				fit.Metrics[k] = fitUnder(c, c.Config.Metrics[k], m)
 			}
 		}
 		fits = append(fits, fit)
@@ -372,7 +371,7 @@ func FitsUnder(c *design.Compiled, recorded []FittedData) []optimizer.Fit {
 	return fits
 }
 
-func fittedUnder(c *design.Compiled, metric optimizer.Metric, m FittedMetric) optimizer.FittedMetric {
+func fitUnder(c *design.Compiled, metric optimizer.Metric, m FittedMetric) optimizer.FittedMetric {
 	if m.Outputs != c.Def.Model.Outputs { // in other units altogether
 		return optimizer.FittedMetric{}
 	}
@@ -384,8 +383,8 @@ func fittedUnder(c *design.Compiled, metric optimizer.Metric, m FittedMetric) op
 	return fitted
 }
 
-// Summary is one line of the list of studies. It stands on the study's row in the store, so that
-// lists read neither trials nor ledgers.
+// Summary is one line of the list of studies. It is stored in the study's row, so that lists need
+// neither trials nor ledgers.
 type Summary struct {
 	ID            string     `json:"id"`
 	Name          string     `json:"name"`
@@ -421,7 +420,7 @@ type BestTrial struct {
 	Unit   string  `json:"unit"`
 }
 
-// Summary is the study's line in a list.
+// Summary returns the study's line in the list of studies.
 func (snap *Snapshot) Summary() Summary {
 	s := Summary{ID: snap.ID, Name: snap.Definition.Name, State: snap.State, Version: snap.Version,
 		CreatedAt: snap.CreatedAt, UpdatedAt: snap.UpdatedAt, Trials: len(snap.Trials), Algorithm: snap.Definition.Algorithm.Name,
@@ -438,8 +437,8 @@ func (snap *Snapshot) Summary() Summary {
 	return s
 }
 
-// Revision is an event from which on something else holds for trials or readings that are there
-// already: corrections, exclusions, reconfigurations and fits. Charts over trials mark them.
+// Revision is an event that changes what holds for existing trials or readings: a correction, an
+// exclusion, a reconfiguration or a fit. Charts over trials mark it.
 type Revision struct {
 	Seq     int64
 	Kind    Kind
@@ -452,13 +451,14 @@ type Revision struct {
 	Changes []design.Change // of a changed definition, those that the algorithm is told of
 }
 
-// former is a definition until a unit in it was changed, for words: without candidates and model.
-type former struct {
+// formerDefinition is the definition before a change of some unit, without candidates and model; it
+// is used for words only.
+type formerDefinition struct {
 	until      int64 // seq of the change
 	definition *design.Definition
 }
 
-// InUnitsOf is the definition in whose units values were told in event seq.
+// InUnitsOf returns the definition with the units that were in force at event seq.
 func (snap *Snapshot) InUnitsOf(seq int64) *design.Definition {
 	for _, f := range snap.former {
 		if seq < f.until {
@@ -468,27 +468,28 @@ func (snap *Snapshot) InUnitsOf(seq int64) *design.Definition {
 	return &snap.Definition
 }
 
-// UnitReplaced is the unit of what stood before correction seq: a metric's reading, or a setting.
+// UnitReplaced returns the unit of the reading or setting that correction seq replaced.
 func (snap *Snapshot) UnitReplaced(seq int64, name string) string {
 	corrected := slices.IndexFunc(snap.Revisions, func(r Revision) bool { return r.Seq == seq })
 	return snap.InUnitsOf(snap.Revisions[corrected].Stood[name]).Unit(name)
 }
 
-// UnitsChanged tells whether anything may stand in another unit than today's, as hardly ever.
+// UnitsChanged reports whether a unit was ever changed, so that values may be in another unit than
+// the present one.
 func (snap *Snapshot) UnitsChanged() bool { return snap.former != nil }
 
-// UnitTold is the unit in which a reading of trial number was told, or a setting set, today's or another.
+// UnitTold returns the unit in which a trial's reading was told or its setting set.
 func (snap *Snapshot) UnitTold(number int, name string) string {
 	return snap.InUnitsOf(snap.Since(number, name)).Unit(name)
 }
 
-// Knew counts the decisions that were made from what a correction replaced.
+// Knew returns how many decisions were made from what a correction replaced.
 func (snap *Snapshot) Knew(r Revision) int {
 	return lists.Count(snap.Trials, func(t *Trial) bool { return t.Decision != nil && r.Since <= t.Seen && t.Seen < r.Seq })
 }
 
-// LimitsThrough gives, for each trial, the constraints as they stood when it was chosen, in the
-// order of the study.
+// LimitsThrough returns, for each trial, the constraints in force when it was chosen, in the order
+// of the study.
 func (snap *Snapshot) LimitsThrough() [][]design.Constraint {
 	limits := make([][]design.Constraint, len(snap.Trials))
 	next, now := 0, snap.Definition.Constraints
@@ -501,7 +502,7 @@ func (snap *Snapshot) LimitsThrough() [][]design.Constraint {
 	return limits
 }
 
-// CompiledThen is the definition in force with the limits that trial number was chosen under.
+// CompiledThen returns the present definition with the limits that a trial was chosen under.
 func (snap *Snapshot) CompiledThen(number int) *design.Compiled {
 	if !snap.formulaChanged {
 		return snap.compiled
@@ -515,9 +516,8 @@ func (snap *Snapshot) CompiledThen(number int) *design.Compiled {
 	return compiled
 }
 
-// Estimates keys the estimates of a decision, as optimizer.Decision has them: the reward's stands
-// under the objective's metric, each limit's under its constraint's name. What is not finite is
-// left out.
+// Estimates returns the finite estimates of a decision, ordered as in optimizer.Decision, by name:
+// the reward's by the objective's metric, each limit's by its constraint.
 func Estimates(d design.Definition, values []float64) map[string]float64 {
 	by := map[string]float64{}
 	for i, v := range values {
@@ -532,15 +532,15 @@ func Estimates(d design.Definition, values []float64) map[string]float64 {
 	return by
 }
 
-// LimitEstimate is what the decision took for g of constraint c of the study d, in modelled units,
-// if it had an estimate.
+// LimitEstimate returns the decision's estimate of g for constraint c of study d, in modelled
+// units, if it had one.
 func (decision *Decision) LimitEstimate(d design.Definition, c design.Constraint) (float64, bool) {
 	v, there := decision.Estimates[estimateKey(d, c)]
 	return v, there
 }
 
-// estimateKey is the constraint's name, made another for a limit on the objective itself that is
-// called like its metric.
+// estimateKey returns the constraint's name, changed if it equals the name of the objective's
+// metric.
 func estimateKey(d design.Definition, c design.Constraint) string {
 	if c.Name == d.Objective.Metric {
 		return c.Name + " (limit)"
@@ -553,7 +553,7 @@ func (t *Trial) has(metric string) bool {
 	return told
 }
 
-// anyTold tells whether there is a value that did not come with the decision.
+// anyTold reports whether the trial has a value that did not come with the decision.
 func (t *Trial) anyTold() bool {
 	for _, m := range t.Metrics {
 		if !m.Known {
@@ -563,24 +563,25 @@ func (t *Trial) anyTold() bool {
 	return false
 }
 
-// Resolver goes on after the snapshot.
+// Resolver returns a resolver for the events after the snapshot.
 func (snap *Snapshot) Resolver() Resolver { return Resolver{snap.values, true} }
 
-// Identity tells a version of a study from all others, and as it is from one as it might be.
+// Identity returns the study's id, version and hash. The hash tells a stored version from a
+// hypothetical one.
 func (snap *Snapshot) Identity() (id string, version int64, hash string) {
 	return snap.ID, snap.Version, snap.Hash
 }
 
-// manyTrials is how many trials are weighed at least where all are; of more, about so many stand for
-// the others, which are much like them: to weigh each would take a good part of the reading.
-const manyTrials = 128
+// measuredTrials is the number of trials from which BytesBeside measures only a sample of about
+// that size, since measuring all would take a good part of the time of reading them.
+const measuredTrials = 128
 
-// BytesBeside is the memory that snap holds and none of others does, which are other versions of
-// the same study. It costs little where little differs, or where there are no others.
+// BytesBeside returns the memory that snap holds and none of others does, which are versions of the
+// same study. It is fast if they differ little, or if there are no others.
 func (snap *Snapshot) BytesBeside(others ...*Snapshot) int64 {
 	m, step := memory.NewMeter(), 1
 	if len(others) == 0 {
-		step = max(len(snap.Trials)/manyTrials, 1)
+		step = max(len(snap.Trials)/measuredTrials, 1)
 	}
 	for _, other := range others {
 		m.Of(other.values) // which trials share
@@ -601,8 +602,8 @@ func (snap *Snapshot) BytesBeside(others ...*Snapshot) int64 {
 	return bytes
 }
 
-// trialBeside is BytesBeside of the trial at index i, which was touched together with its record or
-// not at all. What a touched trial took over from another version's counts as that one's.
+// trialBeside is BytesBeside for the trial at index i. A trial and its record are always changed
+// together. What a changed trial shares with another version's counts as the other's.
 func (snap *Snapshot) trialBeside(m *memory.Meter, i int, others []*Snapshot) int64 {
 	for _, other := range others {
 		if i < len(other.Trials) && other.Trials[i] == snap.Trials[i] {

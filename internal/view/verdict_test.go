@@ -357,7 +357,7 @@ func TestWordsOfGain(t *testing.T) {
 	left := func(chance, atMost float64) []optimizer.ChanceLeft {
 		return []optimizer.ChanceLeft{{MoreThan: 0.01, Of: 79, Chance: chance, AtMost: atMost}}
 	}
-	usual := design.UsualStop()
+	usual := design.DefaultStop()
 	best := optimizer.BestRange{Low: 74.2, High: 81.04, Level: 0.9}
 	for _, c := range []struct {
 		name   string

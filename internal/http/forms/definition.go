@@ -138,8 +138,8 @@ func (b definitionForm) objective() Fields {
 func (b definitionForm) stop() Fields {
 	stop := cmp.Or(b.d.Stop, &design.Stop{})
 	return Fields{
-		percent("stop.within", templates.Input{Label: "Left, % of the recommended value", Class: "w3", Placeholder: "1"}, &stop.Within, design.UsualStop().Within),
-		percent("stop.risk", templates.Input{Label: "Risk that more is left, %", Class: "w3", Placeholder: "5"}, &stop.Risk, design.UsualStop().Risk),
+		percent("stop.within", templates.Input{Label: "Left, % of the recommended value", Class: "w3", Placeholder: "1"}, &stop.Within, design.DefaultStop().Within),
+		percent("stop.risk", templates.Input{Label: "Risk that more is left, %", Class: "w3", Placeholder: "5"}, &stop.Risk, design.DefaultStop().Risk),
 	}
 }
 
@@ -417,7 +417,7 @@ func (t *Typed) Changes(there design.Definition) (design.Reconfiguration, Fields
 // fill reads the form into a definition and returns all its fields.
 func (t *Typed) fill(b definitionForm) Fields {
 	d, before := b.d, *b.d
-	d.Stop = new(*cmp.Or(d.Stop, new(design.UsualStop())))
+	d.Stop = new(*cmp.Or(d.Stop, new(design.DefaultStop())))
 	fields := b.form().all()
 	fields.Read(t)
 	d.Algorithm.Settings = t.settingsOf(d.Algorithm.Name, before.Algorithm)

@@ -389,7 +389,7 @@ func TestAFormOfChangesKeepsWhatIsFixed(t *testing.T) {
 	}
 	want := rich()
 	seventy := 70.0
-	want.Parameters[0].High, want.Constraints[0].Threshold, want.Model.Fit, want.Stop.Within = &seventy, 2, "marginal_likelihood", design.UsualStop().Within
+	want.Parameters[0].High, want.Constraints[0].Threshold, want.Model.Fit, want.Stop.Within = &seventy, 2, "marginal_likelihood", design.DefaultStop().Within
 	got := study
 	got.Parameters, got.Constraints, got.RecordedMetrics, got.Objective = change.Parameters, change.Constraints, change.RecordedMetrics, *change.Objective
 	got.Algorithm, got.Model, got.InputConstraints, got.Stop = *change.Algorithm, *change.Model, *change.InputConstraints, change.Stop

@@ -14,15 +14,15 @@ import (
 	"headroom/internal/optimizer/policy"
 )
 
-// Change is one difference, for people to read.
+// Change is one difference between two definitions, for people to read.
 type Change struct {
 	Path   string          `json:"path"`
 	Before json.RawMessage `json:"before"`
 	After  json.RawMessage `json:"after"`
 }
 
-// Reconfiguration changes parts of the definition; nil parts stay, and of the others the unit, the
-// step, the scale and what is plausible where they are not mentioned.
+// Reconfiguration changes parts of a definition. Nil parts stay as they are. In the others, a unit,
+// step, scale or plausible range that is not mentioned stays, too.
 type Reconfiguration struct {
 	Parameters       []Parameter        `json:"parameters,omitempty"`       // same names and types: units, bounds, scales, choices
 	Constraints      []Constraint       `json:"constraints,omitempty"`      // thresholds, what is plausible, by name
@@ -38,7 +38,7 @@ type Reconfiguration struct {
 	Whole bool `json:"-"` // the parts mention all that they are to have
 }
 
-// Whole is the change that leaves of a study what d says, and nothing else.
+// Whole returns the change that makes any study's definition d.
 func (d Definition) Whole(reason string) Reconfiguration {
 	gone := map[string][]Value{} // and not nil, which would leave them as they are
 	maps.Copy(gone, d.Unavailable)
@@ -46,7 +46,7 @@ func (d Definition) Whole(reason string) Reconfiguration {
 		RecordedMetrics: d.RecordedMetrics, Algorithm: &d.Algorithm, Model: &d.Model, InputConstraints: &d.InputConstraints, Stop: d.Stop}
 }
 
-// partNames are the names of what stands in the lists of which a change may leave parts out.
+// partNames returns the names of the items in each list from which a change may leave out items.
 func (d Definition) partNames() map[string][]string {
 	return map[string][]string{
 		"parameters":       d.ParameterNames(),
@@ -55,13 +55,12 @@ func (d Definition) partNames() map[string][]string {
 	}
 }
 
-// partNames are those of what the change says.
+// partNames returns the names of the items in the change.
 func (change Reconfiguration) partNames() map[string][]string {
 	return Definition{Parameters: change.Parameters, Constraints: change.Constraints, RecordedMetrics: change.RecordedMetrics}.partNames()
 }
 
-// Apply returns d with the changes. A list of parameters or constraints may leave out those that
-// stay.
+// Apply returns d with the changes. Items that stay may be left out of lists.
 func (change Reconfiguration) Apply(d Definition) (Definition, Faults) {
 	var faults Faults
 	known, sent := d.partNames(), change.partNames()
@@ -76,7 +75,7 @@ func (change Reconfiguration) Apply(d Definition) (Definition, Faults) {
 	}
 	d.Parameters, d.Constraints, d.RecordedMetrics = slices.Clone(d.Parameters), slices.Clone(d.Constraints), slices.Clone(d.RecordedMetrics)
 	seen := map[string]bool{}
-	// place is where in a list of the study the part stands that part i of the change replaces.
+	// place returns the index of the item in the study that item i of the change replaces.
 	place := func(list string, i int, key, unknown string) (at int, good bool) {
 		name := sent[list][i]
 		at = slices.Index(known[list], name)
@@ -104,20 +103,20 @@ func (change Reconfiguration) Apply(d Definition) (Definition, Faults) {
 	for i, c := range change.Constraints {
 		c.Name = sent["constraints"][i]
 		if at, good := place("constraints", i, "name", "the study has no such constraint; constraints"); good {
-			change.keep(&c.Unit, &c.Plausible, d.Constraints[at].Unit, d.Constraints[at].Plausible)
+			change.keepUnmentioned(&c.Unit, &c.Plausible, d.Constraints[at].Unit, d.Constraints[at].Plausible)
 			d.Constraints[at] = c
 		}
 	}
 	for i, r := range change.RecordedMetrics {
 		if at, good := place("recorded_metrics", i, "metric", "the study records no such metric; metrics"); good {
-			change.keep(&r.Unit, &r.Plausible, d.RecordedMetrics[at].Unit, d.RecordedMetrics[at].Plausible)
+			change.keepUnmentioned(&r.Unit, &r.Plausible, d.RecordedMetrics[at].Unit, d.RecordedMetrics[at].Plausible)
 			d.RecordedMetrics[at] = r
 		}
 	}
 	if o := change.Objective; o != nil {
 		unit, plausible := d.Objective.Unit, d.Objective.Plausible
 		d.Objective = *o
-		change.keep(&d.Objective.Unit, &d.Objective.Plausible, unit, plausible)
+		change.keepUnmentioned(&d.Objective.Unit, &d.Objective.Plausible, unit, plausible)
 	}
 	d.Algorithm = change.algorithm(d.Algorithm)
 	replace(&d.Model, change.Model)
@@ -134,9 +133,9 @@ func (change Reconfiguration) Apply(d Definition) (Definition, Faults) {
 	return d, faults
 }
 
-// keep leaves a metric's unit and what is plausible of it as they are where the change does not mention
-// them; nothing is where it mentions no number.
-func (change Reconfiguration) keep(unit *string, plausible *[]float64, unitNow string, plausibleNow []float64) {
+// keepUnmentioned keeps a metric's unit and plausible range where the change does not mention them.
+// An empty range removes it.
+func (change Reconfiguration) keepUnmentioned(unit *string, plausible *[]float64, unitNow string, plausibleNow []float64) {
 	if change.Whole {
 		return
 	}
@@ -149,8 +148,8 @@ func (change Reconfiguration) keep(unit *string, plausible *[]float64, unitNow s
 	}
 }
 
-// algorithm is the algorithm after the change: without a name the one there is, with what is said of
-// it; without a horizon for as many trials as before.
+// algorithm returns the algorithm after the change. Without a name it is the present one with the
+// given preset and settings; without a horizon the present one stays.
 func (change Reconfiguration) algorithm(now Algorithm) Algorithm {
 	next := now
 	replace(&next, change.Algorithm)
@@ -170,8 +169,8 @@ func replace[Part any](part, with *Part) {
 	}
 }
 
-// SameShape are the faults of a definition that past trials would not fit: other parameters, types,
-// choices taken away, other metrics.
+// SameShape returns the faults of a definition that past trials would not fit: other parameters,
+// types or metrics, and choices that were removed.
 func SameShape(before, after Definition) (faults Faults) {
 	if len(before.Parameters) != len(after.Parameters) || len(before.Constraints) != len(after.Constraints) ||
 		len(before.Candidates) != len(after.Candidates) {
@@ -212,8 +211,8 @@ func SameShape(before, after Definition) (faults Faults) {
 	return faults
 }
 
-// sends tells whether the change has a part of a definition that it may leave out.
-func (change Reconfiguration) sends(part string) bool {
+// mentions reports whether the change has a part of a definition that may be left out.
+func (change Reconfiguration) mentions(part string) bool {
 	parts := map[string]bool{
 		"objective": change.Objective != nil, "algorithm": change.Algorithm != nil, "model": change.Model != nil,
 		"input_constraints": change.InputConstraints != nil, "unavailable": change.Unavailable != nil, "stop": change.Stop != nil,
@@ -222,13 +221,13 @@ func (change Reconfiguration) sends(part string) bool {
 	return sent || !may
 }
 
-// Placed has faults of d, which the change led to, where what they are of stood in the change, which
-// may leave out what stays.
+// Placed returns faults of d, the definition after the change, with their locations in the change,
+// which may leave out what stays.
 func (change Reconfiguration) Placed(d Definition, faults Faults) Faults {
 	known, sent := d.partNames(), change.partNames()
 	placed := slices.Clone(faults)
 	for i, fault := range placed {
-		if part := (fault.Field + ".")[:strings.IndexAny(fault.Field+".", ".[")]; !change.sends(part) {
+		if part := (fault.Field + ".")[:strings.IndexAny(fault.Field+".", ".[")]; !change.mentions(part) {
 			placed[i].Field, placed[i].Message = part, fmt.Sprintf("%s, which stays: %s", fault.Field, fault.Message)
 			continue
 		}
@@ -248,7 +247,7 @@ func (change Reconfiguration) Placed(d Definition, faults Faults) Faults {
 	return placed
 }
 
-// Differences lists what differs in the JSON of two definitions, by path.
+// Differences returns what differs in the JSON of two definitions, by path.
 func Differences(before, after Definition) ([]Change, error) {
 	a, err := asTree(before)
 	if err != nil {
@@ -261,7 +260,7 @@ func Differences(before, after Definition) ([]Change, error) {
 	return appendDifferences(nil, "", a, b), nil
 }
 
-// Same tells whether two definitions say the same, however that is written.
+// Same reports whether two definitions have the same meaning, however they are written.
 func (d Definition) Same(other Definition) bool {
 	changes, err := Differences(d, other)
 	return err == nil && len(changes) == 0
@@ -307,7 +306,8 @@ func differencesByName(changes []Change, path string, before, after map[string]a
 	return changes
 }
 
-// sameLists tells whether a and b are lists of equally many objects, which are compared one by one.
+// sameLists reports whether a and b are lists of the same number of objects, which are then
+// compared one by one.
 func sameLists(a, b any) (before, after []any, ok bool) {
 	before, isList := a.([]any)
 	after, isListToo := b.([]any)

@@ -149,7 +149,7 @@ func TestEditDistanceIsThatOfTheWholeTable(t *testing.T) {
 			}
 			row = slices.Clone(next)
 		}
-		if got, want := editDistance(string(a), string(b)), min(row[len(b)], mostSlips+1); got != want {
+		if got, want := min(editDistance(a, b, mostSlips), mostSlips+1), min(row[len(b)], mostSlips+1); got != want {
 			t.Fatalf("%q and %q are %d apart, want %d", string(a), string(b), got, want)
 		}
 	})

@@ -13,16 +13,15 @@ import (
 const (
 	maxDescription = 100_000 // characters
 	maxHorizon     = 1_000_000
-	// MaxSeed is the largest seed: beyond it JSON readers that hold numbers as float64 would change
-	// it.
+	// MaxSeed is the largest seed. JSON readers that use float64 would change a larger one.
 	MaxSeed = 1<<53 - 1
 
 	defaultAlgorithm = "log-cei"
 	defaultHorizon   = 100
 )
 
-// Check returns the definition complete, with its defaults written out, or *Invalid naming every
-// fault. A seed is not drawn here. A definition that Check returned passes Check unchanged.
+// Check returns the definition with its defaults written out, or *Invalid with every fault. It does
+// not draw a seed. A definition that Check returned passes Check unchanged.
 func (d Definition) Check() (Definition, error) {
 	c := checker{d: d, taken: map[string]string{}}
 	c.general()
@@ -59,7 +58,7 @@ func (c *checker) general() {
 	}
 }
 
-// CheckDescription reports what makes text unfit as a study's description, or "".
+// CheckDescription says what makes text unfit as a study's description, "" if nothing does.
 func CheckDescription(text string) string {
 	if n := utf8.RuneCountInString(text); n > maxDescription {
 		return fmt.Sprintf("has %d characters; at most %d are allowed", n, maxDescription)
@@ -82,7 +81,7 @@ func (c *checker) algorithm() {
 }
 
 func (c *checker) stop() {
-	c.d.Stop = cmp.Or(c.d.Stop, new(UsualStop()))
+	c.d.Stop = cmp.Or(c.d.Stop, new(DefaultStop()))
 	target := *c.d.Stop
 	if !(target.Within > 0 && target.Within <= 1) {
 		c.faults.Add("stop.within", target.Within, "must be a share above 0 and at most 1, such as 0.01 for one per cent of the recommended value")
@@ -92,8 +91,8 @@ func (c *checker) stop() {
 	}
 }
 
-// modelWords writes out the model's defaults and checks its words; its numbers are checked where
-// they are resolved.
+// modelWords checks the words of the model and writes out their defaults. Its numbers are checked
+// when they are read.
 func (c *checker) modelWords() {
 	m := &c.d.Model
 	for _, raw := range []*[]byte{(*[]byte)(&m.Kernel), (*[]byte)(&m.Lengthscales), (*[]byte)(&m.Variance), (*[]byte)(&m.Lambda), (*[]byte)(&m.NoiseVariance)} {
@@ -119,8 +118,9 @@ func (c *checker) modelWords() {
 	}
 }
 
-// kernel is the default. Where hyperparameters are fitted and there are choices, what numbers and
-// other choices do is learned from all of them together, and how far it adds up is fitted.
+// kernel returns the default kernel. With categorical parameters and fitted hyperparameters it
+// learns the effects of numbers and choices from the data of all choices together, and how far the
+// effects add up is fitted.
 func (c *checker) kernel() string {
 	if c.d.Model.Fit == fitMAP && slices.ContainsFunc(c.d.Parameters, func(p Parameter) bool { return p.Type == Categorical }) {
 		return kernelOfChoices
@@ -128,8 +128,8 @@ func (c *checker) kernel() string {
 	return defaultKernel
 }
 
-// warp is written out where readings can be warped: a fit chooses how, and only standardised readings
-// have no unit.
+// warp writes out whether readings are warped, if they can be: the fit chooses the transformation,
+// and only standardised readings have no unit.
 func (c *checker) warp(m *Model) {
 	const at = "model.warp"
 	switch {
@@ -145,16 +145,16 @@ func (c *checker) warp(m *Model) {
 const (
 	maxChoices     = 1000
 	maxWholeNumber = 1<<53 - 1 // each up to it has a float64 of its own
-	// leastRange is how far apart bounds must be, relative to their size, for floating point to
-	// tell settings apart.
+	// leastRange is the smallest range, relative to the size of the bounds, within which floating
+	// point can tell settings apart.
 	leastRange = 1e-9
-	// leastNumber is the smallest that floating point holds to all its digits.
+	// leastNumber is the smallest normal float64.
 	leastNumber = 0x1p-1022
-	// maxSteps keeps steps apart in unit coordinates.
+	// maxSteps limits the number of steps so that they stay apart in unit coordinates.
 	maxSteps = 1e9
 )
 
-// parameters checks every parameter: whether a space can be made of them.
+// parameters checks that a space can be made of the parameters.
 func (c *checker) parameters() {
 	c.d.Parameters = slices.Clone(c.d.Parameters)
 	n := len(c.d.Parameters)
@@ -173,25 +173,25 @@ func (c *checker) parameters() {
 		c.parameter(p, at)
 	}
 	c.remainders()
-	c.room()
+	c.checkTotalChoices()
 }
 
 const (
-	// mostNumbers is how many numbers a decision may hold of the places that it looks at, one for each
-	// choice of each place: those of ten thousand candidates of twenty thousand choices took 10 GB.
+	// mostNumbers limits the numbers that a decision stores for the places it considers, one for
+	// each choice and place. Ten thousand candidates with twenty thousand choices took 10 GB.
 	mostNumbers = 12_000_000
-	// unlisted stands for their number where no candidates are listed: a search looks at several for each
-	// choice.
-	unlisted = 6000
+	// searchedPlaces is used for the number of places if no candidates are listed: the search
+	// considers several for each choice.
+	searchedPlaces = 6000
 )
 
-// room bounds the choices of all parameters together.
-func (c *checker) room() {
+// checkTotalChoices limits the choices of all parameters together.
+func (c *checker) checkTotalChoices() {
 	choices := 0
 	for _, p := range c.d.Parameters {
 		choices += max(1, len(p.Choices))
 	}
-	if most := mostNumbers / max(unlisted, len(c.d.Candidates)); choices > most {
+	if most := mostNumbers / max(searchedPlaces, len(c.d.Candidates)); choices > most {
 		c.faults.Add("parameters", choices, "have %d choices in all, numbers counting as one; at most %d are possible, of ten thousand candidates %d", choices, most, mostNumbers/maxCandidates)
 	}
 }
@@ -216,7 +216,7 @@ func (c *checker) parameter(p *Parameter, at string) {
 	}
 }
 
-// unused refuses fields that have no meaning for a parameter of this type.
+// unused reports fields that have no meaning for a parameter of this type.
 func (c *checker) unused(at string, p *Parameter, fields ...string) {
 	given := map[string]bool{
 		"low": p.Low != nil, "high": p.High != nil, "step": p.Step != nil, "total": p.Total != nil,
@@ -319,7 +319,7 @@ func (c *checker) choices(p *Parameter, at string) {
 	}
 }
 
-// remainders checks what refers to other parameters.
+// remainders checks references to other parameters.
 func (c *checker) remainders() {
 	types := map[string]ParameterType{}
 	for _, p := range c.d.Parameters {
@@ -362,7 +362,8 @@ func (c *checker) remainder(p *Parameter, at string, types map[string]ParameterT
 
 const maxConstraints = 50
 
-// metrics checks objective, constraints and recorded metrics and writes out the constraints' names.
+// metrics checks the objective, constraints and recorded metrics, and writes out the constraints'
+// names.
 func (c *checker) metrics() {
 	c.objective()
 	c.d.Constraints = slices.Clone(c.d.Constraints)
@@ -380,7 +381,7 @@ func (c *checker) metrics() {
 		c.constraint(&c.d.Constraints[i], constraintAt(i))
 	}
 	c.sharedMetrics()
-	c.limitsMeet()
+	c.limitsAgree()
 	c.recorded()
 	c.contextNames()
 	if n := len(c.d.MetricNames()); n > maxMetrics {
@@ -402,7 +403,7 @@ func (c *checker) objective() {
 	}
 }
 
-// constraintMetrics claims the name of every metric once.
+// constraintMetrics reserves the name of every metric.
 func (c *checker) constraintMetrics() {
 	seen := map[string]bool{c.d.Objective.Metric: true}
 	for i, k := range c.d.Constraints {
@@ -413,7 +414,7 @@ func (c *checker) constraintMetrics() {
 	}
 }
 
-// constraintNames writes out default names. A name may be that of the constraint's own metric.
+// constraintNames writes out default names. A constraint may have the name of its own metric.
 func (c *checker) constraintNames() {
 	seen := map[string]bool{}
 	for i := range c.d.Constraints {
@@ -451,7 +452,7 @@ func (c *checker) constraint(k *Constraint, at string) {
 	}
 }
 
-// contextNames checks what formulas call the numbers that trials bring, which several may share.
+// contextNames checks the names of the context's numbers. Several formulas may share one.
 func (c *checker) contextNames() {
 	all := map[string]bool{}
 	for i, k := range c.d.Constraints {
@@ -481,7 +482,7 @@ func (c *checker) contextNames() {
 	}
 }
 
-// sharedMetrics checks that constraints on one metric agree on what it is.
+// sharedMetrics checks that constraints on one metric agree about it.
 func (c *checker) sharedMetrics() {
 	metrics := c.d.Metrics()
 	for i, k := range c.d.Constraints {
@@ -499,8 +500,8 @@ func (c *checker) sharedMetrics() {
 	}
 }
 
-// limitsMeet checks that some value of a metric keeps every limit on it.
-func (c *checker) limitsMeet() {
+// limitsAgree checks that some value of each metric satisfies all limits on it.
+func (c *checker) limitsAgree() {
 	for i, k := range c.d.Constraints {
 		for _, other := range c.d.Constraints[:i] {
 			least, most := k.Threshold, other.Threshold
@@ -523,8 +524,7 @@ func (c *checker) recorded() {
 	}
 }
 
-// plausible checks the lowest and the highest value of a metric that need no second look; nil says
-// nothing.
+// plausible checks the plausible range of a metric; nil means none.
 func (c *checker) plausible(bounds []float64, at string) {
 	switch {
 	case bounds == nil:

@@ -14,8 +14,7 @@ import (
 	"headroom/internal/optimizer/policy"
 )
 
-// Compile makes a checked definition ready to compute with. It takes nothing from defaults: what is
-// not written out is an error.
+// Compile compiles a checked definition. It uses no defaults: anything not written out is an error.
 func Compile(d Definition) (*Compiled, error) {
 	var f Faults
 	b := newCompiler(d, &f)
@@ -29,11 +28,11 @@ func Compile(d Definition) (*Compiled, error) {
 	return b.out, nil
 }
 
-// Chosen is d, of which c was compiled, without what the defaults of now would say of it: checked,
-// it is whole again.
+// Chosen returns d, from which c was compiled, without everything that the present defaults would
+// add: Check restores it.
 func (c *Compiled) Chosen(d Definition) Definition {
 	d.Algorithm.Settings = c.Algorithm.Chosen(d.Algorithm.Settings, c.Config.Context())
-	if *d.Stop == UsualStop() {
+	if *d.Stop == DefaultStop() {
 		d.Stop = nil
 	}
 	for _, leaveOut := range []func(*Model){
@@ -48,7 +47,7 @@ func (c *Compiled) Chosen(d Definition) Definition {
 	return d
 }
 
-// space makes Config.Space: axes, input constraints and candidates.
+// space sets Config.Space: axes, candidates and input constraints.
 func (b *compiler) space() {
 	c := b.out
 	c.space = newSpace(c.Def.Parameters, c.Def.Unavailable)
@@ -58,7 +57,7 @@ func (b *compiler) space() {
 	b.limits()
 	c.Config.Space.Settle = c.space.settle
 	if c.arms == nil {
-		if c.space.shares() {
+		if c.space.hasMixture() {
 			c.Config.Space.Fill = c.space.fill
 		}
 		c.Config.Space.Inside = lists.Map(c.space.probes, c.space.units)
@@ -92,8 +91,8 @@ func (b *compiler) limits() {
 	c.space.sample(c.arms)
 }
 
-// Condition reads a comparison over the parameters, such as an input constraint is, and tells where
-// it holds.
+// Condition parses a comparison over the parameters, such as an input constraint, and returns a
+// function that reports whether it holds.
 func (c *Compiled) Condition(text string) (holds func(Settings) bool, err error) {
 	limit, err := parseComparison(text, c.space.variables(nil))
 	if err != nil {
@@ -121,9 +120,9 @@ func (b *compiler) candidates() {
 			c.arms, c.armIndex = nil, nil
 			return
 		}
-		x, _ := c.space.read(candidate, fmt.Sprintf("candidates[%d]", i), reading{}, b.faults)
+		x, _ := c.space.read(candidate, fmt.Sprintf("candidates[%d]", i), strictness{}, b.faults)
 		c.arms[i] = x
-		whole[i] = c.space.exactly(x)
+		whole[i] = c.space.settings(x)
 		if _, listed := c.armIndex[keyOf(x)]; !listed {
 			c.armIndex[keyOf(x)] = i
 		}
@@ -152,19 +151,19 @@ func (b *compiler) unavailable() {
 		for j, v := range c.Def.Unavailable[name] {
 			location := fmt.Sprintf("%s[%d]", at, j)
 			before := len(*b.faults)
-			x := a.read(v, location, reading{}, b.faults)
+			x := a.read(v, location, strictness{}, b.faults)
 			switch listed := c.Def.Candidates != nil; {
 			case len(*b.faults) > before || v.IsText:
 			case listed && !slices.Contains(Levels(c.Def.Candidates, name), x):
 				b.faults.Add(location, v, "no candidate has this %s", name)
-			case !listed && a.step > 0 && a.tidy(a.snap(x)) != x:
+			case !listed && a.step > 0 && a.rounded(a.snap(x)) != x:
 				b.faults.Add(location, v, "%s has no such value; its steps are %s from %s", name, formatNumber(a.step), formatNumber(a.low))
 			}
 		}
 	}
 }
 
-// costs makes Config.Costs and Config.Objective, and the formulas of known-form constraints.
+// costs sets Config.Costs and Config.Objective, and parses the expressions of known constraints.
 func (b *compiler) costs() {
 	c := b.out
 	c.metrics = c.Def.Metrics()
@@ -198,7 +197,7 @@ func (b *compiler) given(i int, k Constraint) {
 	b.out.given = append(b.out.given, g)
 }
 
-// settings resolves the algorithm's settings and what the algorithm needs of the study.
+// settings reads the algorithm's settings and checks what the algorithm requires of the study.
 func (b *compiler) settings() {
 	c := b.out
 	algorithm, known := policy.Find(c.Def.Algorithm.Name)
@@ -234,7 +233,7 @@ func (b *compiler) settings() {
 	b.safeSeeds(at+".safe_seeds", algorithm.NeedsSafeSeeds)
 }
 
-// maxSafeSeeds keeps the list one that a person wrote.
+// maxSafeSeeds limits the list to what a person may write.
 const maxSafeSeeds = 1000
 
 func (b *compiler) safeSeeds(at string, needed bool) {
@@ -262,8 +261,8 @@ func (b *compiler) safeSeeds(at string, needed bool) {
 	}
 }
 
-// Compiled is a checked definition made ready to compute with. It is immutable and safe for
-// concurrent use.
+// Compiled is the compiled form of a checked definition. It is immutable and safe for concurrent
+// use.
 type Compiled struct {
 	Def             Definition
 	Config          *optimizer.Config
@@ -285,7 +284,7 @@ type givenCost struct {
 	value formula // of parameters and context; nil when sampled
 }
 
-// Metric describes the metric of that name, if there is one.
+// Metric returns the metric of that name.
 func (c *Compiled) Metric(name string) (m MetricInfo, there bool) {
 	i := slices.IndexFunc(c.metrics, func(m MetricInfo) bool { return m.Name == name })
 	if i < 0 {
@@ -294,16 +293,17 @@ func (c *Compiled) Metric(name string) (m MetricInfo, there bool) {
 	return c.metrics[i], true
 }
 
-// WideForSafety tells whether metrics are modelled so wide that nothing seems safe which is far from what was
-// read, as for algorithms that go on from safe settings: by their readings, which hardly differ, all would be.
+// WideForSafety reports whether the priors are kept so wide that nothing far from the readings
+// seems safe. That is so for algorithms that expand from safe settings: their readings hardly
+// differ, and a prior scaled to them would call everything safe.
 func (c *Compiled) WideForSafety() bool { return c.Algorithm.NeedsSafeSeeds && c.Config.Standardize }
 
-// compiler compiles a definition whose parameters and names are in order, noting faults in what is
-// left to check.
+// compiler compiles a definition whose parameters and names are valid, and collects the faults of
+// the rest.
 type compiler struct {
 	out    *Compiled
 	faults *Faults
-	// completes: what is left to defaults is written out; else it is a fault.
+	// completes says that defaults are written out; otherwise a missing setting is a fault.
 	completes bool
 }
 
@@ -345,15 +345,15 @@ func (b *compiler) models() {
 		}
 		b.lengthscales(&metric, given.lengths, m.Start)
 		b.noise(&metric, given.lambdas.at(name), given.noises.at(name), m.Start)
-		// A noise that is given is one for all readings as they are; warped, it would differ between
-		// them.
+		// A given noise is the same for all readings as they are; after warping it would differ
+		// between them.
 		metric.Warp = m.Warp == warpYeoJohnson && metric.FreeNoise && metric.Kernel.Matrix == nil
 		c.Config.Metrics = append(c.Config.Metrics, metric)
 	}
 }
 
-// missing notes what a complete definition does not say; in one that is completed, what keeps it
-// from being so is a fault already.
+// missing adds a fault for a setting that a complete definition must have. While a definition is
+// being completed, its absence is due to another fault.
 func (b *compiler) missing(part, metric string) {
 	if !b.completes {
 		b.faults.Add("model."+part, nil, "is not written out for %s", metric)
@@ -409,8 +409,8 @@ func (b *compiler) noise(metric *optimizer.Metric, lambda, noise *float64, start
 	}
 }
 
-// completeModel writes out what the model left to defaults: the numbers themselves where they are
-// fixed, where fits begin otherwise.
+// completeModel writes out the model's defaults: the numbers themselves if the model is fixed,
+// their starting values if it is fitted.
 func (b *compiler) completeModel(given givenModel) {
 	c, m := b.out, &b.out.Def.Model
 	lacking := func(given func(metric string) bool) []string {
@@ -419,27 +419,27 @@ func (b *compiler) completeModel(given givenModel) {
 	m.Kernel = c.completeSetting(m.Kernel, lacking(func(name string) bool { return given.kernels.at(name) != nil }), defaultKernel)
 	usualLambda := 1 + 2/float64(c.Def.Algorithm.Horizon)
 	if c.Config.Fit {
-		m.Start = cmp.Or(m.Start, &Start{Lengthscale: usualLengthscale, Variance: usualVariance, Lambda: usualLambda})
+		m.Start = cmp.Or(m.Start, &Start{Lengthscale: defaultLengthscale, Variance: defaultVariance, Lambda: usualLambda})
 		return
 	}
-	m.Variance = c.completeSetting(m.Variance, lacking(func(name string) bool { return given.variances.at(name) != nil }), usualVariance)
+	m.Variance = c.completeSetting(m.Variance, lacking(func(name string) bool { return given.variances.at(name) != nil }), defaultVariance)
 	m.Lambda = c.completeSetting(m.Lambda, lacking(func(name string) bool { return given.lambdas.at(name) != nil || given.noises.at(name) != nil }), usualLambda)
 	m.Lengthscales = c.completeSetting(m.Lengthscales, lacking(func(name string) bool {
 		k := given.kernels.at(name)
 		return given.lengths.at(name) != nil || k != nil && k.matrix != nil
-	}), usualLengthscales(c.Config.Space.Dims))
+	}), defaultLengthscales(c.Config.Space.Dims))
 }
 
-// usualLengthscales is one number for all parameters where they are alike, else one for each.
-func usualLengthscales(dims []optimizer.Dim) any {
-	each := lists.Map(dims, func(d optimizer.Dim) float64 { return usualLengthscale * extentOf(d) })
+// defaultLengthscales returns one number if it is the same for all parameters, else a list.
+func defaultLengthscales(dims []optimizer.Dim) any {
+	each := lists.Map(dims, func(d optimizer.Dim) float64 { return defaultLengthscale * extentOf(d) })
 	if slices.ContainsFunc(each, func(l float64) bool { return l != each[0] }) {
 		return each
 	}
 	return each[0]
 }
 
-// completeSetting gives a setting of the model a value for the metrics that lack one.
+// completeSetting adds value to a setting of the model for the metrics that lack one.
 func (c *Compiled) completeSetting(raw json.RawMessage, lacking []string, value any) json.RawMessage {
 	switch {
 	case len(lacking) == 0:
@@ -455,7 +455,7 @@ func (c *Compiled) completeSetting(raw json.RawMessage, lacking []string, value 
 	return policy.AsJSON(by)
 }
 
-// completed is what a definition like c's, with this model, would have for one.
+// completed returns the model with the defaults written out that this definition would give it.
 func (c *Compiled) completed(m Model) Model {
 	out := &Compiled{Def: c.Def, Config: c.Config, MetricNames: c.MetricNames, space: c.space, arms: c.arms}
 	out.Def.Model = m
@@ -465,9 +465,8 @@ func (c *Compiled) completed(m Model) Model {
 	return out.Def.Model
 }
 
-// verify tries what Check alone needs to know: that every expression has a value wherever it will
-// be asked for one, that something can be suggested at all, and (in models) that matrices are
-// covariances.
+// verify makes the checks that only Check needs: that every expression has a value wherever it may
+// be evaluated, that something can be suggested at all, and that matrices are covariances.
 func (b *compiler) verify(costsGood bool) {
 	s := b.out.space
 	if len(*b.faults) > 0 {
@@ -495,11 +494,11 @@ func (b *compiler) verify(costsGood bool) {
 	}
 }
 
-// verifyInequalities finds two limits that say the opposite of each other, as where a sum is to be its
-// total: hardly any point is allowed then, and none beside it.
+// verifyInequalities reports two limits that are opposites, as in a sum that must equal its total:
+// together they allow hardly any point.
 func (b *compiler) verifyInequalities() {
-	if one, other := b.out.space.equation(); other != nil {
-		b.faults.Add(fmt.Sprintf("input_constraints[%d]", other.number), other.text, "with %q it holds only where both sides are equal; %s", one.text, ofTotals)
+	if one, other := b.out.space.oppositeLimits(); other != nil {
+		b.faults.Add(fmt.Sprintf("input_constraints[%d]", other.number), other.text, "with %q it holds only where both sides are equal; %s", one.text, totalsAdvice)
 	}
 }
 
@@ -507,10 +506,10 @@ func (b *compiler) anyAvailable() bool {
 	if b.out.arms != nil {
 		return slices.Contains(b.out.Config.Space.Available, true)
 	}
-	return !slices.ContainsFunc(b.out.space.axes, func(a axis) bool { return a.levels > 0 && len(a.gone) >= a.levels })
+	return !slices.ContainsFunc(b.out.space.axes, func(a axis) bool { return a.levels > 0 && len(a.unavailable) >= a.levels })
 }
 
-// verifyLimits reports input constraints that have no value somewhere in the space.
+// verifyLimits reports input constraints without a value somewhere in the space.
 func (b *compiler) verifyLimits() {
 	s, points := b.out.space, b.out.space.points(b.out.arms)
 	for _, limit := range s.limits {
@@ -524,7 +523,7 @@ func (b *compiler) verifyLimits() {
 	}
 }
 
-// verifyForms reports known forms that have no value somewhere in the space.
+// verifyForms reports expressions of known constraints without a value somewhere in the space.
 func (b *compiler) verifyForms() {
 	for _, g := range b.out.given {
 		if g.value == nil {
@@ -538,22 +537,22 @@ func (b *compiler) verifyForms() {
 			if b.out.arms != nil && !b.out.Config.Space.Available[i] {
 				continue
 			}
-			if v := g.try(x); !Computable(v) {
+			if v := g.tryContexts(x); !Computable(v) {
 				b.faults.Add(constraintAt(g.cost)+".expression", g.Expression,
-					"%s at %s (a division by zero, an overflow, or a root or logarithm of a negative number)", uncomputable(v), b.out.space.describe(x))
+					"%s at %s (a division by zero, an overflow, or a root or logarithm of a negative number)", whyNotComputable(v), b.out.space.describe(x))
 				break
 			}
 		}
 	}
 }
 
-// contextTrials are numbers that stand for a context not known yet; an expression is at fault where
-// none of them gives it a value.
+// contextTrials are values for contexts that are not known yet. An expression is at fault where it
+// has no value with any of them.
 var contextTrials = []float64{1, 0.5, 7, 100, 1e4, 0, -1, -100}
 
-// try is the value at x under a context for which it can be computed with, or else under the last
-// one tried.
-func (g givenCost) try(x []float64) (v float64) {
+// tryContexts returns the value at x under the first context in contextTrials that gives a
+// computable one, or else under the last.
+func (g givenCost) tryContexts(x []float64) (v float64) {
 	var r row
 	copy(r[:], x)
 	for _, trial := range contextTrials {

@@ -124,7 +124,7 @@ func TestKnownFaults(t *testing.T) {
 	} {
 		known, wrong := c.Known(Brought{test.context, test.values})
 		wantFault(t, wrong, test.location, test.message)
-		at, wrong := c.KnownAt(queue().Candidates[0], c.arm(0), Brought{test.context, test.values})
+		at, wrong := c.KnownAt(queue().Candidates[0], c.placeOfArm(0), Brought{test.context, test.values})
 		wantFault(t, wrong, test.location, test.message)
 		if known.Arms != nil || known.At != nil || at != nil {
 			t.Errorf("%s: values in spite of faults: %v, %v", test.name, known, at)

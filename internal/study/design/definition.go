@@ -1,6 +1,7 @@
-// Package design is what a study is and may be: its definition as a person describes it, the checks
-// it must pass, and the definition made ready to compute with: settings to coordinates and back,
-// constraints to costs, model words to priors. It knows nothing of what happens in a study.
+// Package design defines studies: the definition as a person writes it, the checks that it must
+// pass, and its compiled form for computations, which converts settings to coordinates and back,
+// constraints to costs, and the words of the model to priors. It knows nothing of what happens in a
+// study.
 package design
 
 import (
@@ -19,9 +20,9 @@ import (
 	"headroom/internal/optimizer/kernel"
 )
 
-// Definition is a study as a person describes it. Its JSON is that of the API; a Definition that
-// passed Check is complete: names are unique, and every setting in force is written out, so that no
-// default is taken when it is read again.
+// Definition is a study as a person describes it. Its JSON is that of the API. A Definition that
+// has passed Check is complete: names are unique and every setting in force is written out, so that
+// reading it again needs no defaults.
 type Definition struct {
 	Name             string           `json:"name"`
 	Description      string           `json:"description,omitempty"`
@@ -34,16 +35,16 @@ type Definition struct {
 	Algorithm        Algorithm        `json:"algorithm"`
 	Model            Model            `json:"model"`
 	Seed             uint64           `json:"seed"`
-	// Stop is when little enough is left to gain.
+	// Stop says when little enough is left to gain.
 	Stop *Stop `json:"stop,omitempty"`
 	// Unavailable lists settings that have run out ("out of ligand X"), by parameter.
 	Unavailable map[string][]Value `json:"unavailable,omitempty"`
-	// SimulatedLab names the problem of the simulator that answers instead of a laboratory, "" for
-	// a real one.
+	// SimulatedLab names the simulated problem that answers instead of a laboratory, "" for a real
+	// one.
 	SimulatedLab string `json:"simulated_lab,omitempty"`
 }
 
-// ParameterType is what values a parameter takes.
+// ParameterType is the kind of values that a parameter takes.
 type ParameterType string
 
 const (
@@ -67,7 +68,7 @@ type Parameter struct {
 	Of      []string      `json:"of,omitempty"`
 }
 
-// Value is a parameter's value: a finite number, or the text of a choice. Its JSON is a number or a
+// Value is a parameter's value: a finite number or the text of a choice. Its JSON is a number or a
 // string.
 type Value struct {
 	Number float64
@@ -83,57 +84,55 @@ type Objective struct {
 	Metric    string `json:"metric"`
 	Direction string `json:"direction"` // maximize or minimize
 	Unit      string `json:"unit,omitempty"`
-	// Plausible are the lowest and the highest value that need no second look: what lies outside is
-	// asked back when it is entered, and never refused.
+	// Plausible has the lowest and the highest value that need no second look. Forms ask about
+	// others when they are entered; none is refused.
 	Plausible []float64 `json:"plausible,omitempty"`
 }
 
-// Constraint is a limit on a metric: it holds when the metric is Op Threshold.
+// Constraint is a limit on a metric. It holds if the metric is Op Threshold.
 type Constraint struct {
 	Name      string  `json:"name,omitempty"` // defaults to the metric
 	Metric    string  `json:"metric"`
 	Op        string  `json:"op"` // <= or >=
 	Threshold float64 `json:"threshold"`
 	Unit      string  `json:"unit,omitempty"`
-	// Plausible is of the metric, see Objective; limits that share one agree on it.
+	// Plausible belongs to the metric, see Objective; limits on the same metric must agree.
 	Plausible []float64 `json:"plausible,omitempty"`
-	// Expression gives the metric's value from the parameters and the Context of the decision
-	// instead of readings.
+	// Expression gives the metric's value as a function of the parameters and the decision's
+	// Context, instead of readings.
 	Expression string   `json:"expression,omitempty"`
 	Context    []string `json:"context,omitempty"`
-	// Sampled: each decision brings the metric's value at every candidate.
+	// Sampled means that each decision brings the metric's value at every candidate.
 	Sampled bool `json:"sampled,omitempty"`
 }
 
-// Given tells whether the constraint's value is known when a decision is made, instead of being
-// learned.
+// Given reports whether the metric's value is known when a decision is made and not learned.
 func (c Constraint) Given() bool { return c.Expression != "" || c.Sampled }
 
-// Foreseeable tells whether what a trial would be can be said before anybody brings what belongs to
-// it.
+// Foreseeable reports whether the values of known constraints follow from the settings alone,
+// without anything that a decision brings.
 func (d Definition) Foreseeable() bool {
 	return !slices.ContainsFunc(d.Constraints, func(k Constraint) bool { return k.Sampled || len(k.Context) > 0 })
 }
 
-// Stop says when little enough is left to gain: when more than Within of the recommended value is
-// left with a chance of at most Risk.
+// Stop is the condition under which little enough is left to gain: with a chance of at most Risk
+// more than Within of the recommended value is left.
 type Stop struct {
 	Within float64 `json:"within"` // share of the recommended value
 	Risk   float64 `json:"risk"`
 }
 
-// UsualStop is the stop of a study for which none was said, one in a hundred with a chance of one
-// in twenty.
-func UsualStop() Stop { return Stop{Within: 0.01, Risk: 0.05} }
+// DefaultStop is the default: at most one chance in twenty that more than one per cent is left.
+func DefaultStop() Stop { return Stop{Within: 0.01, Risk: 0.05} }
 
-// RecordedMetric is kept but not modelled.
+// RecordedMetric is a metric that is kept but not modelled.
 type RecordedMetric struct {
 	Metric    string    `json:"metric"`
 	Unit      string    `json:"unit,omitempty"`
 	Plausible []float64 `json:"plausible,omitempty"` // see Objective
 }
 
-// Algorithm names the algorithm and its settings.
+// Algorithm is the name of an algorithm with its settings.
 type Algorithm struct {
 	Name     string                     `json:"name"`
 	Preset   string                     `json:"preset,omitempty"` // "" or "paper"
@@ -142,7 +141,7 @@ type Algorithm struct {
 }
 
 // Model says how metrics are modelled. Kernel, Lengthscales, Variance, Lambda and NoiseVariance may
-// each be an object by metric name with "default", so they stay as written here; Check verifies
+// each be an object by metric name with "default", so they are kept as JSON here; Check verifies
 // them.
 type Model struct {
 	Kernel        json.RawMessage `json:"kernel,omitempty"`
@@ -157,14 +156,14 @@ type Model struct {
 	Start         *Start          `json:"start,omitempty"` // only where hyperparameters are fitted
 }
 
-// Start is what the hyperparameters that are fitted are before their first fit.
+// Start has the initial values of hyperparameters that are fitted.
 type Start struct {
 	Lengthscale float64 `json:"lengthscale"` // of each parameter, as a share of its range
 	Variance    float64 `json:"variance"`
 	Lambda      float64 `json:"lambda"`
 }
 
-// ParameterNames lists the parameters.
+// ParameterNames returns the names of the parameters.
 func (d Definition) ParameterNames() []string {
 	return lists.Map(d.Parameters, func(p Parameter) string { return p.Name })
 }
@@ -179,8 +178,8 @@ type MetricInfo struct {
 	Plausible   []float64    // the lowest and the highest value that need no second look; nil where nobody said
 }
 
-// Metrics lists the metrics of a checked definition: the objective, the constraints' metrics, the
-// recorded ones.
+// Metrics returns the metrics of a checked definition: the objective, the constraints' metrics,
+// then the recorded ones.
 func (d Definition) Metrics() []MetricInfo {
 	all := []MetricInfo{{Name: d.Objective.Metric, Unit: d.Objective.Unit, Modelled: true, Plausible: d.Objective.Plausible}}
 	index := map[string]int{d.Objective.Metric: 0}
@@ -202,13 +201,13 @@ func (d Definition) Metrics() []MetricInfo {
 	})...)
 }
 
-// Metric describes the metric of that name, with nothing where there is none.
+// Metric returns the metric of that name, the zero MetricInfo if there is none.
 func (d Definition) Metric(name string) MetricInfo {
 	found, _ := lists.Find(d.Metrics(), func(m MetricInfo) bool { return m.Name == name })
 	return found
 }
 
-// Unit is that of a metric or a parameter, of which none has the name of another.
+// Unit returns the unit of a metric or a parameter; the two never share a name.
 func (d Definition) Unit(name string) string {
 	if p, is := lists.Find(d.Parameters, func(p Parameter) bool { return p.Name == name }); is {
 		return p.Unit
@@ -216,7 +215,7 @@ func (d Definition) Unit(name string) string {
 	return d.Metric(name).Unit
 }
 
-// MetricNames lists every metric once: the objective's, the constraints', the recorded ones.
+// MetricNames returns the name of every metric once, in the order of Metrics.
 func (d Definition) MetricNames() []string {
 	names := []string{}
 	for _, m := range d.Metrics() {
@@ -227,17 +226,17 @@ func (d Definition) MetricNames() []string {
 	return names
 }
 
-// mostFound is how many bytes of a description a study is found by.
-const mostFound = 4000
+// searchedBytes is how much of a description is searched.
+const searchedBytes = 4000
 
-// Words are what a study is found by, case folded: its name, the beginning of its description, and
-// the names of its parameters and metrics.
+// Words returns the case-folded text in which searches find the study: its name, the beginning of
+// its description, and the names of its parameters and metrics.
 func (d Definition) Words() string {
-	described := strings.ToValidUTF8(d.Description[:min(len(d.Description), mostFound)], "")
+	described := strings.ToValidUTF8(d.Description[:min(len(d.Description), searchedBytes)], "")
 	return FoldCase(strings.Join(slices.Concat([]string{d.Name, described}, d.ParameterNames(), d.MetricNames()), "\n"))
 }
 
-// The words of a definition.
+// The words that a definition may contain.
 const (
 	presetPaper    = "paper"
 	fitFixed       = "fixed"
@@ -250,16 +249,16 @@ const (
 	inputsUnit    = "unit"
 	inputsRaw     = "raw"
 	defaultKernel = "matern52"
-	// kernelOfChoices is the default where some parameter is a category and hyperparameters are
-	// fitted.
+	// kernelOfChoices is the default kernel if some parameter is categorical and hyperparameters
+	// are fitted.
 	kernelOfChoices = kernel.Anova
 	kernelOfMatrix  = "covariance"
 )
 
-// NumberValue is a numeric setting. Minus zero becomes zero.
+// NumberValue returns a numeric setting. Minus zero becomes zero.
 func NumberValue(x float64) Value { return Value{Number: x + 0} }
 
-// TextValue is a chosen category.
+// TextValue returns the setting of a categorical parameter.
 func TextValue(text string) Value { return Value{Text: text, IsText: true} }
 
 var errNotAValue = errors.New("a setting is a finite number or a text")
@@ -293,8 +292,7 @@ func (v Value) MarshalJSON() ([]byte, error) {
 	return []byte(formatNumber(v.Number)), nil
 }
 
-// String is the value as people read it: the shortest text that gives the same number back, or the
-// choice.
+// String returns the shortest decimal that parses to the same number, or the choice.
 func (v Value) String() string {
 	if v.IsText {
 		return v.Text
@@ -302,20 +300,20 @@ func (v Value) String() string {
 	return formatNumber(v.Number)
 }
 
-// Equal tells whether both set the same parameters to the same values.
+// Equal reports whether both set the same parameters to the same values.
 func (s Settings) Equal(other Settings) bool { return maps.Equal(s, other) }
 
 // Clone returns a copy that shares nothing.
 func (s Settings) Clone() Settings { return maps.Clone(s) }
 
-// Largest is the largest size of a number that enters a study: squares of it, products of two and
-// sums of a study's worth of them stay within what a float64 can hold.
+// Largest is the largest absolute value that a study accepts. Squares, products of two, and sums
+// over a study stay within a float64.
 const Largest = 1e100
 
-// Finite tells whether x is neither NaN nor infinite.
+// Finite reports whether x is neither NaN nor infinite.
 func Finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
-// FiniteOrNil is x as JSON can hold it.
+// FiniteOrNil returns a pointer to x, nil if JSON cannot represent it.
 func FiniteOrNil(x float64) *float64 {
 	if !Finite(x) {
 		return nil
@@ -323,11 +321,11 @@ func FiniteOrNil(x float64) *float64 {
 	return &x
 }
 
-// Computable tells whether x is a number that a study can compute with.
+// Computable reports whether a study can compute with x.
 func Computable(x float64) bool { return math.Abs(x) <= Largest }
 
-// formatNumber writes the shortest decimal that reads back as x, without an exponent where people
-// would write none.
+// formatNumber returns the shortest decimal that parses to x, with an exponent only for very large
+// and very small numbers.
 func formatNumber(x float64) string {
 	if size := math.Abs(x); size != 0 && (size < 1e-6 || size >= 1e21) {
 		return strconv.FormatFloat(x, 'e', -1, 64)
@@ -354,7 +352,7 @@ func ParseNumber(text string) (float64, error) {
 	return x + 0, nil
 }
 
-// cost is the limit as the optimizer has it, but for the metric's place among the others.
+// cost returns the limit in the optimizer's form, without the index of its metric.
 func (c Constraint) cost() optimizer.Cost {
 	sign := 1.0
 	if c.Op == ">=" {
@@ -363,21 +361,21 @@ func (c Constraint) cost() optimizer.Cost {
 	return optimizer.Cost{Name: c.Name, Sign: sign, Threshold: c.Threshold}
 }
 
-// Excess is g = value − threshold for ≤ and threshold − value for ≥, in the metric's units: how far
-// value is beyond the limit.
+// Excess returns g, which is value − threshold for ≤ and threshold − value for ≥: by how much value
+// is beyond the limit, in the metric's units.
 func (c Constraint) Excess(value float64) float64 { return c.cost().Excess(value) }
 
-// Holds tells whether value is within the limit, g ≤ 0.
+// Holds reports whether value is within the limit, g ≤ 0.
 func (c Constraint) Holds(value float64) bool { return c.Excess(value) <= 0 }
 
-// Headroom is −g, how far value is within the limit, negative beyond it.
+// Headroom returns −g, the distance to the limit, negative beyond it.
 func (c Constraint) Headroom(value float64) float64 { return 0 - c.Excess(value) }
 
-// Exceeded is the value that is beyond the limit by g.
+// Exceeded returns the value that is beyond the limit by g.
 func (c Constraint) Exceeded(g float64) float64 { return c.Threshold + c.cost().Sign*g }
 
-// Headroom is the distance of value to the nearest limit on metric, min_j −g_j; nil when nothing
-// limits it.
+// Headroom returns the distance of value to the nearest limit on metric, min_j −g_j, nil if there
+// is no limit on it.
 func (d Definition) Headroom(metric string, value float64) *float64 {
 	var nearest *float64
 	for _, c := range d.Constraints {
@@ -391,7 +389,7 @@ func (d Definition) Headroom(metric string, value float64) *float64 {
 	return nearest
 }
 
-// Better tells whether value a improves on b.
+// Better reports whether a is better than b.
 func (o Objective) Better(a, b float64) bool {
 	if o.Direction == "minimize" {
 		return a < b
@@ -399,15 +397,15 @@ func (o Objective) Better(a, b float64) bool {
 	return a > b
 }
 
-// Fault is one thing wrong with what was given. Field is a path in it such as "parameters[1].high",
-// "" for the whole.
+// Fault is something wrong with an input. Field is the path to it, such as "parameters[1].high",
+// and "" for the whole.
 type Fault struct {
 	Field   string `json:"location"`
 	Message string `json:"message"`
 	Value   any    `json:"value"` // what was sent; nil where nothing was, or where it is not repeated
 }
 
-// Invalid is well-formed input that breaks rules; it names what is wrong, up to MostFaults things.
+// Invalid is the error for well-formed input that breaks rules. It lists up to MostFaults faults.
 type Invalid struct{ Faults Faults }
 
 func (e *Invalid) Error() string {
@@ -424,13 +422,13 @@ func (e *Invalid) Error() string {
 
 func (f Fault) String() string { return strings.TrimPrefix(f.Field+": "+f.Message, ": ") }
 
-// NewInvalid is one thing wrong with what was sent.
+// NewInvalid returns an *Invalid with one fault.
 func NewInvalid(field, message string, value any) error {
 	return Faults{{Field: field, Message: message, Value: value}}.Err()
 }
 
-// What an answer tells of faults is enough to mend the request by, and never large, whatever was
-// sent.
+// Limits on the faults in an answer: enough to correct the request by, and never large, whatever
+// was sent.
 const (
 	MostFaults     = 100
 	longestMessage = 1000 // bytes
@@ -438,25 +436,25 @@ const (
 	longestValue   = 1000 // bytes of JSON
 )
 
-// Faults collects what is wrong, as much of it as an answer tells.
+// Faults collects faults, at most as many as an answer lists.
 type Faults []Fault
 
-// Add notes a fault; value is what was sent, nil if nothing was.
+// Add appends a fault unless f is full. value is what was sent, nil if nothing was.
 func (f *Faults) Add(field string, value any, format string, args ...any) {
 	if !f.Full() {
 		*f = append(*f, Fault{field, fmt.Sprintf(format, args...), value}.bounded())
 	}
 }
 
-// Full tells whether no more faults are told, so that looking for them can end.
+// Full reports whether no more faults are accepted, so that the search for them can end.
 func (f Faults) Full() bool { return len(f) >= MostFaults }
 
-// Bounded is as much of the faults as an answer tells.
+// Bounded returns the faults within the limits of an answer.
 func (f Faults) Bounded() Faults {
 	return lists.Map(f[:min(len(f), MostFaults)], Fault.bounded)
 }
 
-// Within are the faults of what stood at a path in something larger.
+// Within returns the faults with path put before their fields.
 func (f Faults) Within(path string) Faults {
 	return lists.Map(f, func(fault Fault) Fault {
 		if fault.Field != "" && fault.Field[0] != '[' {
@@ -467,7 +465,7 @@ func (f Faults) Within(path string) Faults {
 	})
 }
 
-// Err returns *Invalid if there is anything wrong.
+// Err returns *Invalid if there are faults, else nil.
 func (f Faults) Err() error {
 	if len(f) == 0 {
 		return nil
@@ -479,8 +477,8 @@ func (f Fault) bounded() Fault {
 	return Fault{cutText(f.Field, longestField), cutText(f.Message, longestMessage), boundedValue(f.Value)}
 }
 
-// boundedValue is what was sent as far as it is short: a long text is cut, and what else is long is
-// left out.
+// boundedValue returns what was sent if it is short: a long text is cut, any other long value is
+// dropped.
 func boundedValue(value any) any {
 	switch v := value.(type) {
 	case nil:
@@ -502,7 +500,7 @@ func boundedValue(value any) any {
 	return value
 }
 
-// cutText is text, cut to at most longest bytes between two characters.
+// cutText cuts text to at most longest bytes, between two characters.
 func cutText(text string, longest int) string {
 	const more = "…"
 	if len(text) <= longest {
@@ -513,8 +511,7 @@ func cutText(text string, longest int) string {
 
 const maxName = 200 // characters
 
-// Shorten keeps what is told of a name readable: names of the longest are told whole, longer texts
-// are cut.
+// Shorten cuts a text to the length of the longest possible name, for use in messages.
 func Shorten(text string) string {
 	n := 0
 	for i := range text {
@@ -525,7 +522,7 @@ func Shorten(text string) string {
 	return text
 }
 
-// listed writes names for a message, the first of them when there are many.
+// listed returns names for a message, only the first of them if there are many.
 func listed(names []string) string {
 	const room = 600 // bytes, of a message's
 	shown := 0
@@ -539,12 +536,12 @@ func listed(names []string) string {
 	return text
 }
 
-// orList writes choices for a sentence: "a", "b" or "c"; an empty word is not mentioned.
+// orList joins the non-empty words as a sentence does: "a", "b" or "c".
 func orList(words []string) string {
 	return Listed(lists.Pick(words, func(w string) (string, bool) { return `"` + w + `"`, w != "" }), "or")
 }
 
-// Listed joins names as a sentence does, with a word such as "and" before the last.
+// Listed joins names as a sentence does, with last, such as "and", before the last one.
 func Listed(names []string, last string) string {
 	if len(names) < 2 {
 		return strings.Join(names, "")
@@ -554,12 +551,12 @@ func Listed(names []string, last string) string {
 
 func constraintAt(i int) string { return fmt.Sprintf("constraints[%d]", i) }
 
-// Logarithmic tells whether a number's scale is.
+// Logarithmic reports whether the parameter is on a logarithmic scale.
 func (p Parameter) Logarithmic() bool { return p.Scale == ScaleLog }
 
-// MostMapped is how many values a map has at most along each of its two parameters.
+// MostMapped is the largest number of values along each axis of a map.
 const MostMapped = 100
 
-// Mapped tells whether a map can have the parameter for an axis. Of two with a thousand choices each a
-// million points would be worked out, for which no machine has the memory.
+// Mapped reports whether the parameter can be an axis of a map. Two parameters with a thousand
+// choices each would make a million points, which is too much for the memory.
 func (p Parameter) Mapped() bool { return p.Type != Remainder && len(p.Choices) <= MostMapped }

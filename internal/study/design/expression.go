@@ -15,28 +15,29 @@ import (
 	"github.com/expr-lang/expr/parser"
 )
 
-// maxExpressionLength, in characters, bounds what a person can make the server compute for every
-// candidate point.
+// maxExpressionLength, in characters, limits what the server has to compute for every candidate
+// point.
 const maxExpressionLength = 1000
 
-// formula is arithmetic over a row of numbers. It is pure, allocates nothing and is safe for
+// formula is arithmetic on a row of numbers. It is pure, allocates nothing and is safe for
 // concurrent use. Where it has no value (division by zero, overflow) the result is not finite.
 type formula func(x []float64) float64
 
-// variables are the names a formula may use and where their values stand in the row.
+// variables are the names that a formula may use, with the indices of their values in the row.
 type variables struct {
 	index   map[string]int
 	choices map[string]bool // parameters that have no number
 }
 
-// names are those that a formula can name.
+// names returns the names that are valid in formulas.
 func (v variables) names() []string {
 	all := slices.SortedFunc(maps.Keys(v.index), func(a, b string) int { return cmp.Compare(v.index[a], v.index[b]) })
 	return slices.DeleteFunc(all, func(name string) bool { return !isIdentifier(name) })
 }
 
-// wrong is what is wrong with a formula, nil for nothing, and the name in it that no formula can name.
-func (v variables) wrong(text string, err error) error {
+// nameInvalid adds to an error of a formula the variable in it whose name is not valid in formulas,
+// if any.
+func (v variables) nameInvalid(text string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -48,7 +49,7 @@ func (v variables) wrong(text string, err error) error {
 	return err
 }
 
-// comparison is one limit on settings, left ≤ right (or left < right).
+// comparison is one limit on settings: left ≤ right, or left < right if strict.
 type comparison struct {
 	number      int // in the study's list
 	text        string
@@ -56,14 +57,14 @@ type comparison struct {
 	strict      bool
 }
 
-// sides returns both values, and false where either has none.
+// sides returns both values; defined is false if either has none.
 func (c comparison) sides(x []float64) (left, right float64, defined bool) {
 	left, right = c.left(x), c.right(x)
 	return left, right, Finite(left) && Finite(right)
 }
 
-// holds tells whether the comparison holds at x, forgiving slack of rounding. It does not hold
-// where it has no value.
+// holds reports whether the comparison holds at x, with slack for rounding. It does not hold where
+// a side has no value.
 func (c comparison) holds(x []float64, slack float64) bool {
 	left, right, defined := c.sides(x)
 	switch {
@@ -76,7 +77,7 @@ func (c comparison) holds(x []float64, slack float64) bool {
 	}
 }
 
-// explain says which comparison it is and what its sides are at x.
+// explain quotes the comparison with the values of its sides at x.
 func (c comparison) explain(x []float64) string {
 	left, right, defined := c.sides(x)
 	if !defined {
@@ -89,9 +90,9 @@ func (c comparison) explain(x []float64) string {
 	return fmt.Sprintf("%q: %.6g is not %s %.6g", c.text, left, sign, right)
 }
 
-// parseFormula reads bounded arithmetic over the variables.
+// parseFormula parses arithmetic over the variables.
 func parseFormula(text string, v variables) (value formula, err error) {
-	defer func() { err = v.wrong(text, err) }()
+	defer func() { err = v.nameInvalid(text, err) }()
 	node, err := parseExpression(text)
 	if err != nil {
 		return nil, err
@@ -104,9 +105,9 @@ func parseFormula(text string, v variables) (value formula, err error) {
 
 var comparisonSigns = []string{"<=", ">=", "<", ">"}
 
-// parseComparison reads a comparison of two formulas.
+// parseComparison parses a comparison of two formulas.
 func parseComparison(text string, v variables) (limit comparison, err error) {
-	defer func() { err = v.wrong(text, err) }()
+	defer func() { err = v.nameInvalid(text, err) }()
 	node, err := parseExpression(text)
 	if err != nil {
 		return comparison{}, err
@@ -154,7 +155,7 @@ func parseExpression(text string) (ast.Node, error) {
 	return tree.Node, nil
 }
 
-// unreadable says where a formula cannot be read; the parser would say it in its own terms.
+// unreadable says where a formula cannot be read, instead of the parser's own message.
 func unreadable(text string, at *file.Error) error {
 	rest, advice := string([]rune(text)[at.From:]), ""
 	switch {
@@ -163,15 +164,14 @@ func unreadable(text string, at *file.Error) error {
 	case strings.HasPrefix(rest, ","):
 		advice = "; decimals have a point, as in 0.5"
 	case strings.HasPrefix(rest, "="):
-		advice = "; " + ofTotals
+		advice = "; " + totalsAdvice
 	case strings.HasPrefix(rest, "≤"), strings.HasPrefix(rest, "≥"):
 		advice = "; at most is written <=, and at least >="
 	}
 	return fmt.Errorf("it cannot be read at character %d, from %q on%s", at.From+1, Shorten(rest), advice)
 }
 
-// compileNode turns the few kinds of node that are arithmetic into a formula and refuses everything
-// else.
+// compileNode compiles the kinds of nodes that are arithmetic and refuses all others.
 func compileNode(node ast.Node, v variables) (formula, error) {
 	switch n := node.(type) {
 	case *ast.IntegerNode:
@@ -246,15 +246,15 @@ func compileOperator(n *ast.BinaryNode, v variables) (formula, error) {
 	return func(x []float64) float64 { return combine(a(x), b(x)) }, nil
 }
 
-// ofTotals is what to do instead of equating a sum with its total.
-const ofTotals = "for settings that must add up to a total, make one of them a remainder"
+// totalsAdvice is the advice instead of equating a sum with its total.
+const totalsAdvice = "for settings that must add up to a total, make one of them a remainder"
 
 func operatorError(operator string) error {
 	switch operator {
 	case "**":
 		return errors.New(`powers are written with ^, like "x^2"`)
 	case "==", "!=":
-		return fmt.Errorf("%s is not possible here; %s", operator, ofTotals)
+		return fmt.Errorf("%s is not possible here; %s", operator, totalsAdvice)
 	case "and", "or", "&&", "||":
 		return fmt.Errorf("%q is not possible here; give each comparison an entry of its own", operator)
 	case "<=", ">=", "<", ">":

@@ -10,15 +10,15 @@ import (
 	"headroom/internal/optimizer"
 )
 
-// Brought is what a caller brings with a decision for the constraints whose value is known then:
-// the context that expressions need, by name, and the values of sampled metrics, one number per
-// candidate, by metric.
+// Brought is what a caller supplies with a decision for constraints whose value is known then: the
+// context that expressions need, by name, and the values of sampled metrics by metric, one number
+// per candidate.
 type Brought struct {
 	Context          map[string]float64   `json:"context,omitempty"`
 	ConstraintValues map[string][]float64 `json:"constraint_values,omitempty"`
 }
 
-// Known makes the values of known-form and sampled constraints for one decision.
+// Known returns the values of known constraints for one decision.
 func (c *Compiled) Known(brought Brought) (optimizer.Known, Faults) {
 	places := make([]optimizer.Place, len(c.arms))
 	for i := range places {
@@ -27,8 +27,7 @@ func (c *Compiled) Known(brought Brought) (optimizer.Known, Faults) {
 	return c.KnownFor(places, brought)
 }
 
-// KnownFor is Known where sampled values hold one number for each of the given places instead of
-// each candidate.
+// KnownFor is Known with sampled values for the given places instead of for every candidate.
 func (c *Compiled) KnownFor(places []optimizer.Place, brought Brought) (optimizer.Known, Faults) {
 	faults := c.checkBrought(brought, len(places))
 	if len(faults) > 0 || len(c.given) == 0 {
@@ -52,8 +51,8 @@ func (c *Compiled) KnownFor(places []optimizer.Place, brought Brought) (optimize
 	return known, faults
 }
 
-// tabulate evaluates a known form at every candidate, saturated, and notes where it is not to be
-// computed with.
+// tabulate evaluates an expression at every candidate, saturated, and reports one where it is not
+// computable.
 func (c *Compiled) tabulate(g givenCost, context map[string]float64, f *Faults) []float64 {
 	var r row
 	table := make([]float64, len(c.arms))
@@ -63,16 +62,16 @@ func (c *Compiled) tabulate(g givenCost, context map[string]float64, f *Faults) 
 		if !Computable(v) && undefined < 0 && c.Config.Space.Available[i] {
 			undefined = i
 		}
-		table[i] = g.saturated(v)
+		table[i] = g.clamp(v)
 	}
 	if undefined >= 0 {
 		x := c.arms[undefined]
-		f.Add("context", context, "with this context the expression of %s %s at candidate %d (%s)", g.Name, uncomputable(g.at(&r, x, context)), undefined, c.space.describe(x))
+		f.Add("context", context, "with this context the expression of %s %s at candidate %d (%s)", g.Name, whyNotComputable(g.at(&r, x, context)), undefined, c.space.describe(x))
 	}
 	return table
 }
 
-// knownFunction evaluates known forms anywhere in the space.
+// knownFunction returns a function that evaluates the expressions anywhere in the space.
 func (c *Compiled) knownFunction(context map[string]float64, f *Faults) func(int, []float64) float64 {
 	byCost := make([]*givenCost, len(c.ConstraintNames))
 	for i := range c.given {
@@ -81,7 +80,7 @@ func (c *Compiled) knownFunction(context map[string]float64, f *Faults) func(int
 		var r row
 		for _, x := range c.space.probes {
 			if v := g.at(&r, x, context); !Computable(v) {
-				f.Add("context", context, "with this context the expression of %s %s at %s", g.Name, uncomputable(v), c.space.describe(x))
+				f.Add("context", context, "with this context the expression of %s %s at %s", g.Name, whyNotComputable(v), c.space.describe(x))
 				break
 			}
 		}
@@ -94,21 +93,21 @@ func (c *Compiled) knownFunction(context map[string]float64, f *Faults) func(int
 		for i := range c.space.axes {
 			r[i] = c.space.axes[i].physical(u[i])
 		}
-		return g.saturated(g.value(g.complete(r, len(c.space.axes), brought)))
+		return g.clamp(g.value(g.withContext(r, len(c.space.axes), brought)))
 	}
 }
 
-// uncomputable says what is wrong with a value that is not Computable.
-func uncomputable(v float64) string {
+// whyNotComputable says why a value is not Computable.
+func whyNotComputable(v float64) string {
 	if !Finite(v) {
 		return "has no finite value"
 	}
 	return fmt.Sprintf("is %g, and numbers up to 1e100 in size are possible,", v)
 }
 
-// saturated is the metric's value as a decision computes with it, at most Largest in size. Where the
-// known form has none, it breaks the limit by far: a search must stay away from there.
-func (g givenCost) saturated(v float64) float64 {
+// clamp returns the metric's value as decisions use it, at most Largest in size. Where the
+// expression has no value it breaks the limit by far, so that the search stays away.
+func (g givenCost) clamp(v float64) float64 {
 	switch {
 	case Finite(v):
 		return math.Max(-Largest, math.Min(v, Largest))
@@ -118,21 +117,21 @@ func (g givenCost) saturated(v float64) float64 {
 	return Largest
 }
 
-// at evaluates the known form at physical values x, using r as working space.
+// at evaluates the expression at physical values x, using r as working space.
 func (g givenCost) at(r *row, x []float64, context map[string]float64) float64 {
 	copy(r[:], x)
-	return g.value(g.complete(r, len(x), context))
+	return g.value(g.withContext(r, len(x), context))
 }
 
-// complete puts the context's numbers behind the n parameters.
-func (g givenCost) complete(r *row, n int, context map[string]float64) []float64 {
+// withContext appends the context's numbers to the n parameters in r.
+func (g givenCost) withContext(r *row, n int, context map[string]float64) []float64 {
 	for i, name := range g.Context {
 		r[n+i] = context[name]
 	}
 	return r[:n+len(g.Context)]
 }
 
-// KnownAt returns the known constraints' metric values at one point, by constraint name.
+// KnownAt returns the values of the known constraints' metrics at one point, by constraint name.
 func (c *Compiled) KnownAt(s Settings, place optimizer.Place, brought Brought) (map[string]float64, Faults) {
 	f := c.checkBrought(brought, len(c.arms))
 	if len(f) > 0 || len(c.given) == 0 {
@@ -148,7 +147,7 @@ func (c *Compiled) KnownAt(s Settings, place optimizer.Place, brought Brought) (
 		}
 		v := g.at(&r, x, brought.Context)
 		if !Computable(v) {
-			f.Add("", nil, "the expression of %s %s at %s", g.Name, uncomputable(v), c.space.describe(x))
+			f.Add("", nil, "the expression of %s %s at %s", g.Name, whyNotComputable(v), c.space.describe(x))
 		}
 		out[g.Name] = v
 	}
@@ -158,7 +157,8 @@ func (c *Compiled) KnownAt(s Settings, place optimizer.Place, brought Brought) (
 	return out, nil
 }
 
-// KnownAlone are the known constraints' values that settings alone decide, by constraint name.
+// KnownAlone returns the values of known constraints that settings alone determine, by constraint
+// name.
 func (c *Compiled) KnownAlone(s Settings) map[string]float64 {
 	var r row
 	known := map[string]float64{}
@@ -173,8 +173,8 @@ func (c *Compiled) KnownAlone(s Settings) map[string]float64 {
 	return known
 }
 
-// KnownNow are the known constraints' values at settings by the formulas of c, saturated, by
-// constraint name: those recorded of sampled ones, and where a formula needs a context that was not
+// KnownNow returns the values of known constraints by the formulas of c, saturated, by constraint
+// name. Recorded values are used for sampled constraints and for formulas whose context was not
 // brought.
 func (c *Compiled) KnownNow(s Settings, context, recorded map[string]float64) map[string]float64 {
 	var r row
@@ -182,14 +182,13 @@ func (c *Compiled) KnownNow(s Settings, context, recorded map[string]float64) ma
 	for _, g := range c.given {
 		lacks := func(name string) bool { _, there := context[name]; return !there }
 		if !g.Sampled && !slices.ContainsFunc(g.Context, lacks) {
-			now[g.Name] = g.saturated(g.at(&r, x, context))
+			now[g.Name] = g.clamp(g.at(&r, x, context))
 		}
 	}
 	return now
 }
 
-// KnownInOrder are known constraints' values, given by constraint name, in the order of the study,
-// nil when there are none.
+// KnownInOrder converts values by constraint name to the order of the study, nil if there are none.
 func (d Definition) KnownInOrder(known map[string]float64) []float64 {
 	if len(known) == 0 {
 		return nil
@@ -197,9 +196,8 @@ func (d Definition) KnownInOrder(known map[string]float64) []float64 {
 	return lists.Map(d.Constraints, func(c Constraint) float64 { return known[c.Name] })
 }
 
-// KnownOfSettings tabulates the known constraints at settings, saturated, one row per point in the
-// order of the study, where settings alone decide them; otherwise, and without such constraints,
-// nil.
+// KnownOfSettings returns the known constraints' values, saturated, one row per point in the order
+// of the study. It is nil if there are no such constraints or settings alone do not determine them.
 func (c *Compiled) KnownOfSettings(points []Settings) [][]float64 {
 	if len(c.given) == 0 || !c.Def.Foreseeable() {
 		return nil
@@ -209,19 +207,19 @@ func (c *Compiled) KnownOfSettings(points []Settings) [][]float64 {
 	for i := range points {
 		rows[i] = make([]float64, len(c.ConstraintNames))
 		for _, g := range c.given {
-			rows[i][g.cost] = g.saturated(g.at(&r, c.space.lookup(points[i]), nil))
+			rows[i][g.cost] = g.clamp(g.at(&r, c.space.lookup(points[i]), nil))
 		}
 	}
 	return rows
 }
 
-// Little tells whether no more contexts and sampled metrics are named than any study has.
+// Little reports whether no more contexts and sampled metrics are named than a study can have.
 func (b Brought) Little() bool {
 	return len(b.Context) <= maxContext && len(b.ConstraintValues) <= maxMetrics
 }
 
-// checkBrought compares what was brought with what is needed, of which each sampled metric needs
-// count numbers.
+// checkBrought compares what was brought with what is needed; each sampled metric needs count
+// numbers.
 func (c *Compiled) checkBrought(brought Brought, count int) Faults {
 	var f Faults
 	c.checkContext(brought.Context, &f)

@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	// usualLengthscale of each range is the lengthscale of a parameter that was given none,
-	// usualVariance the variance of a kernel.
-	usualLengthscale = 0.3
-	usualVariance    = 1
-	maxMatrixArms    = 1000
+	// defaultLengthscale is the default lengthscale, as a share of a parameter's range,
+	// defaultVariance the default variance of a kernel.
+	defaultLengthscale = 0.3
+	defaultVariance    = 1
+	maxMatrixArms      = 1000
 	// Limits that keep squares and quotients of hyperparameters finite.
 	leastLengthscale = 1e-6 // of the range
 	mostLengthscale  = 1e6  // ranges
@@ -28,8 +28,8 @@ const (
 	mostNoise        = 1e30
 )
 
-// byMetric is a model setting: one value for all metrics, or one for each, with a default for the
-// rest.
+// byMetric is a setting of the model: one value for all metrics, or one for each, with a default
+// for the rest.
 type byMetric[T any] struct {
 	rest *T
 	by   map[string]*T
@@ -42,7 +42,7 @@ func (k byMetric[T]) at(metric string) *T {
 	return k.rest
 }
 
-// modelReader reads the model's settings, noting faults.
+// modelReader reads the model's settings and collects faults.
 type modelReader struct {
 	axes    []axis
 	dims    []optimizer.Dim
@@ -51,8 +51,8 @@ type modelReader struct {
 	faults  *Faults
 }
 
-// readKeyed reads a setting that may be one value or an object by metric. isOne tells an object
-// that is itself one value.
+// readKeyed reads a setting that is one value or an object by metric. isOne reports whether an
+// object is itself one value.
 func readKeyed[T any](r modelReader, raw json.RawMessage, location string, isOne func(map[string]json.RawMessage) bool, one func(json.RawMessage, string) *T) byMetric[T] {
 	if policy.Absent(raw) {
 		return byMetric[T]{}
@@ -80,9 +80,9 @@ func readKeyed[T any](r modelReader, raw json.RawMessage, location string, isOne
 	return k
 }
 
-func never(map[string]json.RawMessage) bool { return false }
+func notOne(map[string]json.RawMessage) bool { return false }
 
-// number reads a number between bounds.
+// number returns a function that reads a number between bounds.
 func (r modelReader) number(low, high float64) func(json.RawMessage, string) *float64 {
 	return func(raw json.RawMessage, location string) *float64 {
 		var x float64
@@ -98,7 +98,7 @@ func (r modelReader) number(low, high float64) func(json.RawMessage, string) *fl
 	}
 }
 
-// kernelChoice is a kernel as written: a name, or a covariance between candidates.
+// kernelChoice is a kernel as written: a name, or a covariance matrix between candidates.
 type kernelChoice struct {
 	name   string
 	matrix [][]float64
@@ -152,7 +152,7 @@ func (r modelReader) kernel(raw json.RawMessage, location string) *kernelChoice 
 	return &k
 }
 
-// covariance is a row of numbers for each candidate; nil when one is missing or too large.
+// covariance checks the matrix, a row of numbers for each candidate; nil if it is faulty.
 func (r modelReader) covariance(rows [][]*float64, location string) [][]float64 {
 	matrix := make([][]float64, len(rows))
 	for i, row := range rows {
@@ -239,7 +239,7 @@ func (r modelReader) lengthscale(i int, raw json.RawMessage, location string) fl
 	return x
 }
 
-// extentOf is how far apart two kernel inputs of a parameter can be, 1 for categories.
+// extentOf returns the range of a parameter's kernel input, 1 for categories.
 func extentOf(d optimizer.Dim) float64 {
 	if d.Kind == optimizer.Categorical {
 		return 1
@@ -247,8 +247,8 @@ func extentOf(d optimizer.Dim) float64 {
 	return d.High - d.Low
 }
 
-// isByParameter tells an object of lengthscales by parameter from one by metric: names are unique
-// over both.
+// isByParameter reports whether an object of lengthscales is by parameter, not by metric.
+// Parameters and metrics never share a name.
 func (r modelReader) isByParameter(m map[string]json.RawMessage) bool {
 	return m["default"] == nil && !slices.ContainsFunc(r.metrics, func(name string) bool { return m[name] != nil })
 }
@@ -265,8 +265,8 @@ func (b *compiler) readModel() givenModel {
 	return givenModel{
 		kernels:   readKeyed(r, m.Kernel, "model.kernel", isKernel, r.kernel),
 		lengths:   readKeyed(r, m.Lengthscales, "model.lengthscales", r.isByParameter, r.lengthscales),
-		variances: readKeyed(r, m.Variance, "model.variance", never, r.number(leastVariance, mostVariance)),
-		lambdas:   readKeyed(r, m.Lambda, "model.lambda", never, r.number(leastVariance, mostVariance)),
-		noises:    readKeyed(r, m.NoiseVariance, "model.noise_variance", never, r.number(leastNoise, mostNoise)),
+		variances: readKeyed(r, m.Variance, "model.variance", notOne, r.number(leastVariance, mostVariance)),
+		lambdas:   readKeyed(r, m.Lambda, "model.lambda", notOne, r.number(leastVariance, mostVariance)),
+		noises:    readKeyed(r, m.NoiseVariance, "model.noise_variance", notOne, r.number(leastNoise, mostNoise)),
 	}
 }

@@ -12,14 +12,14 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// reserved words have a meaning of their own where names are keys or columns.
+// reserved words have a meaning of their own where names are keys or column titles.
 var reserved = []string{"default", "schedule", "name", "form", "number", "status", "note"}
 
-// FoldCase maps texts that differ only in case, or in what nobody sees, as how their accents are encoded or
-// spaces of no width, to one text.
+// FoldCase maps texts that differ only in case, in the encoding of accents or in invisible
+// characters to the same text.
 func FoldCase(text string) string {
 	return strings.Map(func(r rune) rune {
-		if unseen(r) {
+		if invisible(r) {
 			return -1
 		}
 		least := r
@@ -30,7 +30,7 @@ func FoldCase(text string) string {
 	}, norm.NFC.String(text))
 }
 
-// CheckText reports what makes text unfit to be kept at all, or "".
+// CheckText says what makes text unfit to be stored, "" if nothing does.
 func CheckText(text string) string {
 	switch {
 	case !utf8.ValidString(text):
@@ -41,8 +41,8 @@ func CheckText(text string) string {
 	return ""
 }
 
-// CheckName reports what makes text unfit as the name of a study, parameter, metric or choice, or
-// "".
+// CheckName says what makes text unfit as the name of a study, parameter, metric or choice, "" if
+// nothing does.
 func CheckName(text string) string {
 	switch {
 	case text == "":
@@ -51,40 +51,43 @@ func CheckName(text string) string {
 		return "must be UTF-8"
 	case strings.TrimSpace(text) != text:
 		return "must not begin or end with a space"
-	case strings.TrimFunc(text, unseen) != text:
+	case strings.TrimFunc(text, invisible) != text:
 		return "must not begin or end with a character that cannot be seen: type it anew"
 	case utf8.RuneCountInString(text) > maxName:
 		return fmt.Sprintf("has %d characters; at most %d are allowed", utf8.RuneCountInString(text), maxName)
 	case strings.ContainsFunc(text, unicode.IsControl):
 		return "must not contain tabs, line breaks or other control characters"
-	case strings.ContainsFunc(text, turns):
+	case strings.ContainsFunc(text, reordersText):
 		return "must not contain characters that turn around what is written after them"
 	}
 	return ""
 }
 
-// unseen tells whether a character only says how those beside it are written, as spaces of no width do.
-func unseen(r rune) bool { return unicode.Is(unicode.Cf, r) }
+// invisible reports whether a character is invisible and only affects how its neighbours are
+// written, such as a zero-width space.
+func invisible(r rune) bool { return unicode.Is(unicode.Cf, r) }
 
-// turns tells whether a character has all that follows it drawn in another direction: a name would change
-// the sentence in which it stands.
-func turns(r rune) bool { return '\u202a' <= r && r <= '\u202e' || '\u2066' <= r && r <= '\u2069' }
+// reordersText reports whether a character changes the direction of the text after it: in a name it
+// would garble the sentence around it.
+func reordersText(r rune) bool {
+	return '\u202a' <= r && r <= '\u202e' || '\u2066' <= r && r <= '\u2069'
+}
 
-// checker goes through a definition part by part, writing out defaults. It changes only copies.
+// checker checks a definition part by part and writes out defaults. It modifies copies only.
 type checker struct {
 	d      Definition
 	taken  map[string]string // by folded name, what has it
 	faults Faults
 }
 
-// passes runs a check and tells whether it found nothing wrong.
+// passes runs a check and reports whether it found no fault.
 func (c *checker) passes(check func()) bool {
 	before := len(c.faults)
 	check()
 	return len(c.faults) == before
 }
 
-// word checks a choice among words; the first is the default.
+// word checks that a word is one of several, of which the first is the default.
 func (c *checker) word(word *string, location string, words ...string) {
 	*word = cmp.Or(*word, words[0])
 	if !slices.Contains(words, *word) {
@@ -109,8 +112,8 @@ func (c *checker) unit(unit, location string) {
 
 const nameTaken = "the name %q is taken by %s (upper and lower case do not make a difference)"
 
-// claim takes a name for what, e.g. "a parameter", and finds fault with one that cannot be used.
-// Each name of a study is used once, ignoring case.
+// claim reserves a name for what, such as "a parameter", and reports one that is invalid or taken.
+// Names in a study are unique, ignoring case.
 func (c *checker) claim(name, what, location string) {
 	if wrong := CheckName(name); wrong != "" {
 		c.faults.Add(location, name, "the name %s", wrong)
@@ -128,7 +131,7 @@ func (c *checker) claim(name, what, location string) {
 	c.taken[folded] = what
 }
 
-// isIdentifier tells whether expressions can use name, which is UTF-8.
+// isIdentifier reports whether expressions can use name, which must be UTF-8.
 func isIdentifier(name string) bool {
 	for i, r := range name {
 		if r != '_' && !unicode.IsLetter(r) && (i == 0 || !unicode.IsDigit(r)) {
@@ -140,11 +143,11 @@ func isIdentifier(name string) bool {
 
 const noIdentifier = "%q cannot be used in an expression; it needs to be letters, digits and _ beginning with a letter, and no word like and, or, not, in"
 
-// expressionWords mean something else in expressions.
+// expressionWords have another meaning in expressions.
 var expressionWords = []string{"and", "or", "not", "in", "matches", "contains", "startsWith", "endsWith", "let", "if", "else", "true", "false", "nil"}
 
-// closest returns the name that was probably meant, or "": one that differs in case only, or by one
-// or two slips.
+// closest returns the name that was probably meant, "" if none is likely: one that differs only in
+// case, or by one or two typing mistakes.
 func closest(name string, names []string) string {
 	if len(name) > maxName*utf8.UTFMax {
 		return ""
@@ -155,7 +158,7 @@ func closest(name string, names []string) string {
 		if strings.EqualFold(candidate, name) {
 			return candidate
 		}
-		if slips := editDistance(FoldCase(name), FoldCase(candidate)); slips < bestSlips && 5*slips <= 2*length {
+		if slips := editDistance([]rune(FoldCase(name)), []rune(FoldCase(candidate)), mostSlips); slips < bestSlips && 5*slips <= 2*length {
 			best, bestSlips = candidate, slips
 		}
 	}
@@ -164,25 +167,20 @@ func closest(name string, names []string) string {
 
 const mostSlips = 2
 
-// editDistance is the Levenshtein distance, the least number of characters inserted, deleted or
-// replaced, as far as it is at most mostSlips: anything larger is mostSlips + 1.
-func editDistance(a, b string) int {
-	return min(slipsBetween([]rune(a), []rune(b), mostSlips), mostSlips+1)
-}
-
-// slipsBetween is that distance where it is at most most, else more than most: what both begin with
-// costs nothing, and then each of the three slips is tried.
-func slipsBetween(a, b []rune, most int) int {
+// editDistance returns the Levenshtein distance, the smallest number of characters to insert,
+// delete or replace, if it is at most most, else some number above most. It skips what both texts
+// begin with, then tries each of the three changes.
+func editDistance(a, b []rune, most int) int {
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
 		a, b = a[1:], b[1:]
 	}
 	if most == 0 || len(a) == 0 || len(b) == 0 {
 		return max(len(a), len(b))
 	}
-	return 1 + min(slipsBetween(a[1:], b[1:], most-1), slipsBetween(a[1:], b, most-1), slipsBetween(a, b[1:], most-1))
+	return 1 + min(editDistance(a[1:], b[1:], most-1), editDistance(a[1:], b, most-1), editDistance(a, b[1:], most-1))
 }
 
-// addUnknown notes those given that are none of the names there are.
+// addUnknown reports the given names that do not exist.
 func addUnknown[V any](f *Faults, location, what string, given map[string]V, names []string) {
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if f.Full() {
@@ -194,7 +192,7 @@ func addUnknown[V any](f *Faults, location, what string, given map[string]V, nam
 	}
 }
 
-// UnknownName says that there is no what called name and what there is instead.
+// UnknownName says that there is no what of that name, and suggests others.
 func UnknownName(what, name string, names []string) string {
 	meant := closest(name, names)
 	name = Shorten(name)

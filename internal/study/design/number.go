@@ -13,19 +13,19 @@ import (
 	"golang.org/x/text/width"
 )
 
-// Numbers that people write, in forms and in tables, have a decimal point or a decimal comma, and
-// perhaps marks or spaces between thousands; Japanese input methods write them as wide as other
-// letters. A lone mark before exactly three digits may be either:
-// 1,200 is 1.2 to some and 1200 to others. It is never guessed at.
+// Numbers in forms and tables have a decimal point or a decimal comma, and perhaps marks or spaces
+// between thousands; Japanese input methods write them in full width. A single mark before exactly
+// three digits is ambiguous: 1,200 is 1.2 to some people and 1200 to others. The program never
+// guesses which.
 
-// Marks are what somebody, or a table, is known to write numbers with: '.' or ',', 0 where that is
-// not known.
+// Marks are the decimal mark and the thousands mark that a person or a table is known to use: '.'
+// or ',', 0 if unknown.
 type Marks struct{ Decimal, Thousands rune }
 
-// PointDecimal and CommaDecimal leave nothing open.
+// PointDecimal and CommaDecimal are the marks when both are known.
 var PointDecimal, CommaDecimal = Marks{'.', ','}, Marks{',', '.'}
 
-// Decimals are what the decimal mark of a whole table is called.
+// Decimals names the decimal mark of a whole table.
 type Decimals string
 
 const (
@@ -33,8 +33,8 @@ const (
 	DecimalComma Decimals = "comma"
 )
 
-// MarksBeside are what is known of numbers in a table by what separates its columns: commas leave
-// decimals the point, and semicolons are there because decimals have the comma.
+// MarksBeside returns what a table's column separator says about its numbers: beside commas
+// decimals have a point, and semicolons are used because decimals have a comma.
 func MarksBeside(separator rune) Marks {
 	switch separator {
 	case ',':
@@ -45,7 +45,7 @@ func MarksBeside(separator rune) Marks {
 	return Marks{}
 }
 
-// AmbiguousNumber is, as an error, a number that can be read in two ways.
+// AmbiguousNumber is the error for a number that can be read in two ways.
 type AmbiguousNumber struct {
 	Text               string
 	Decimal, Thousands float64 // what it is if its mark is decimal, or stands between thousands
@@ -58,43 +58,43 @@ func (a *AmbiguousNumber) Error() string {
 var (
 	errNotDecimal = errors.New("write a number such as 0.31 or 0,31")
 	numberParts   = regexp.MustCompile(`^([+-]?) *([0-9., ]*)([eE][+-]?[0-9]+)?$`)
-	inGroups      = regexp.MustCompile(`^[1-9][0-9]{0,2}(?:[., ][0-9]{3})+$`)
+	grouped       = regexp.MustCompile(`^[1-9][0-9]{0,2}(?:[., ][0-9]{3})+$`)
 	onlyDigits    = regexp.MustCompile(`^[0-9]*$`)
-	asTyped       = strings.NewReplacer("\u00a0", " ", "\u2009", " ", "\u202f", " ", "−", "-", "ｰ", "-") // as keyboards have it, of what is narrow
+	toASCII       = strings.NewReplacer("\u00a0", " ", "\u2009", " ", "\u202f", " ", "−", "-", "ｰ", "-") // as keyboards have it, of what is narrow
 )
 
-// written is a number split into its parts, as far as its own text decides.
-type written struct {
+// parsedNumber is a number split into its parts, as far as its own text determines them.
+type parsedNumber struct {
 	sign, whole, fraction, exponent string
 	decimal                         rune // the mark before the fraction, 0 without one
 	thousands                       rune // the mark or space in groups of the whole, 0 without groups
-	either                          bool // the decimal mark may as well be one of thousands
+	ambiguous                       bool // the decimal mark may as well be one of thousands
 }
 
-func split(text string) (written, error) {
-	parts := numberParts.FindStringSubmatch(strings.TrimSpace(asTyped.Replace(width.Narrow.String(text))))
+func split(text string) (parsedNumber, error) {
+	parts := numberParts.FindStringSubmatch(strings.TrimSpace(toASCII.Replace(width.Narrow.String(text))))
 	if parts == nil {
-		return written{}, errNotDecimal
+		return parsedNumber{}, errNotDecimal
 	}
-	n := written{sign: parts[1], whole: strings.TrimSpace(parts[2]), exponent: parts[3]}
+	n := parsedNumber{sign: parts[1], whole: strings.TrimSpace(parts[2]), exponent: parts[3]}
 	if at := strings.LastIndexAny(n.whole, ".,"); at >= 0 {
 		mark, rest := rune(n.whole[at]), n.whole[:at]
 		if !strings.ContainsRune(rest, mark) { // else all of them stand between thousands
-			n.either = n.exponent == "" && inGroups.MatchString(n.whole) && onlyDigits.MatchString(rest)
+			n.ambiguous = n.exponent == "" && grouped.MatchString(n.whole) && onlyDigits.MatchString(rest)
 			n.whole, n.fraction, n.decimal = rest, n.whole[at+1:], mark
 		}
 	}
 	for _, mark := range " .," {
 		switch {
 		case !strings.ContainsRune(n.whole, mark):
-		case n.thousands != 0 || mark == n.decimal || !inGroups.MatchString(n.whole):
-			return written{}, misspelt(n.whole, text)
+		case n.thousands != 0 || mark == n.decimal || !grouped.MatchString(n.whole):
+			return parsedNumber{}, misspelt(n.whole, text)
 		default:
 			n.thousands = mark
 		}
 	}
 	if !onlyDigits.MatchString(n.fraction) {
-		return written{}, misspelt(n.fraction, text)
+		return parsedNumber{}, misspelt(n.fraction, text)
 	}
 	n.whole = strings.ReplaceAll(n.whole, string(n.thousands), "")
 	return n, nil
@@ -107,9 +107,9 @@ func misspelt(part, text string) error {
 	return errNotDecimal
 }
 
-// ReadNumber reads a number as people write it: with decimal point or comma, and marks or spaces
-// before groups of three digits. Where its own text does not decide, known does, and else the error
-// is an *AmbiguousNumber.
+// ReadNumber reads a number as people write it: with a decimal point or comma, and marks or spaces
+// before groups of three digits. If its text is ambiguous, known decides; if that does not, the
+// error is *AmbiguousNumber.
 func ReadNumber(text string, known Marks) (float64, error) {
 	n, err := split(text)
 	if err != nil {
@@ -119,7 +119,7 @@ func ReadNumber(text string, known Marks) (float64, error) {
 	if err != nil {
 		return 0, errNotDecimal
 	}
-	if !n.either || n.decimal == known.Decimal {
+	if !n.ambiguous || n.decimal == known.Decimal {
 		return decimal, nil
 	}
 	thousands, err := ParseNumber(n.sign + n.whole + n.fraction)
@@ -129,8 +129,7 @@ func ReadNumber(text string, known Marks) (float64, error) {
 	return 0, &AmbiguousNumber{strings.TrimSpace(text), decimal, thousands}
 }
 
-// MarkedOtherwise is, as an error, a number with the mark between thousands that decimals of its table
-// were said to have.
+// MarkedOtherwise is the error for a number that has the table's decimal mark between thousands.
 type MarkedOtherwise struct {
 	Text    string
 	Decimal rune
@@ -145,8 +144,8 @@ func (m *MarkedOtherwise) Error() string {
 	return fmt.Sprintf("“%s” has a %s between thousands, and decimals were said to have it; write %s if that is meant, or say that decimals have a %s", Shorten(m.Text), name, m.meant, other)
 }
 
-// ReadCell is ReadNumber of a table, whose numbers decide beforehand what is known (Habit): what
-// contradicts it contradicts what was said.
+// ReadCell is ReadNumber for a cell of a table, whose marks are known beforehand (see Habit). A
+// number that contradicts them is an error.
 func ReadCell(text string, known Marks) (float64, error) {
 	x, err := ReadNumber(text, known)
 	if err != nil || known.Decimal == 0 {
@@ -158,14 +157,14 @@ func ReadCell(text string, known Marks) (float64, error) {
 	return x, nil
 }
 
-// CutDeviation cuts a reading as people write it, 0.31 ± 0.02 or 0.31 +- 0.02, into its value and the
-// standard deviation told with it.
+// CutDeviation splits a reading such as 0.31 ± 0.02 or 0.31 +- 0.02 into the value and its standard
+// deviation.
 func CutDeviation(text string) (value, deviation string, told bool) {
 	return strings.Cut(strings.Replace(text, "+-", "±", 1), "±")
 }
 
-// CutUnit cuts the unit from the end of a text, where a number stands before it: of mg/L, g/L is
-// another unit. A unit that would pass for digits has to stand apart.
+// CutUnit removes the unit from the end of a text if a number precedes it; the end of another unit,
+// such as g/L in mg/L, stays. A unit that looks like digits must be set apart by a space.
 func CutUnit(text, unit string) string {
 	const digits = "0123456789.,"
 	if unit == "" || strings.Trim(text, digits) == "" {
@@ -181,8 +180,7 @@ func CutUnit(text, unit string) string {
 	return text
 }
 
-// HalfReading says what is missing where people write a value ± its standard deviation, nil where both
-// are there.
+// HalfReading says what is missing from value ± standard deviation, nil if both are there.
 func HalfReading(value, deviation string) error {
 	switch "" {
 	case strings.TrimSpace(value):
@@ -193,24 +191,24 @@ func HalfReading(value, deviation string) error {
 	return nil
 }
 
-// Habit gathers from numbers of one table how all of them are written.
+// Habit collects from the numbers of a table how it writes them.
 type Habit struct{ point, comma bool }
 
-// Note looks at one number of the table; what is none tells nothing.
+// Note considers one number of the table; other text is ignored.
 func (h *Habit) Note(text string) {
 	if !strings.ContainsAny(text, ".,．，") {
 		return
 	}
 	n, err := split(text)
-	if err != nil || n.either {
+	if err != nil || n.ambiguous {
 		return
 	}
 	h.point = h.point || n.decimal == '.' || n.thousands == ','
 	h.comma = h.comma || n.decimal == ',' || n.thousands == '.'
 }
 
-// Marks are those that the table is said to have, or that its numbers show, or before where they
-// show none. Where they contradict each other, nothing is known.
+// Marks returns the table's marks: those it is said to have, else those its numbers show, else
+// before. If its numbers contradict each other, nothing is known.
 func (h Habit) Marks(said Decimals, before Marks) Marks {
 	switch {
 	case said == DecimalPoint:
@@ -227,18 +225,19 @@ func (h Habit) Marks(said Decimals, before Marks) Marks {
 	return before
 }
 
-// Numbers as people read them: never with an exponent, to the digits that mean something.
+// Numbers as people read them: without an exponent such as e-5, and with significant digits only.
 
-// writtenDigits is up to how many digits a number counts as one that somebody wrote or an instrument
-// printed: nine tell all numbers of single precision apart, and what was computed has fifteen or
-// more. That is written with SignificantDigits where nothing is known of its precision.
+// writtenDigits is the number of digits below which a number counts as written by a person or
+// printed by an instrument: nine distinguish all numbers of single precision, and computed ones
+// have fifteen or more. Those are written with SignificantDigits if nothing is known of their
+// precision.
 const writtenDigits, SignificantDigits = 9, 6
 
-// digitsHeld is how many digits a float64 holds, to which alone it can be written.
+// digitsHeld is the number of significant digits of a float64.
 const digitsHeld = 16
 
-// FormatNumber writes x as somebody wrote it, or what was computed with at most six significant
-// digits after rounding, without trailing zeros.
+// FormatNumber writes x as somebody wrote it, or rounded to six significant digits if it was
+// computed, without trailing zeros.
 func FormatNumber(x float64) string {
 	decimals := decimalsOf(x)
 	if Computed(x) {
@@ -247,7 +246,7 @@ func FormatNumber(x float64) string {
 	return trimZeros(FormatFixed(x, decimals))
 }
 
-// Computed tells whether x has more digits than somebody writes.
+// Computed reports whether x has more digits than a person writes.
 func Computed(x float64) bool { return decimalsOf(x)+ExponentOf(x) >= writtenDigits }
 
 func decimalsOf(x float64) int {
@@ -259,9 +258,9 @@ func decimalsOf(x float64) int {
 // zeros.
 func FormatBrief(x float64) string { return trimZeros(FormatFixed(x, max(0, 1-ExponentOf(x)))) }
 
-// FormatValue writes value and sd rounded to the digits of sd that mean something, one or two.
-// An sd that is 0 or unknown leaves FormatNumber(value) and "0"; one that lies beyond the digits that
-// value holds has its own.
+// FormatValue rounds value and sd to the one or two significant digits of sd. If sd is 0 or unknown
+// it returns FormatNumber(value) and "0"; if sd is below the precision of value, each has its own
+// digits.
 func FormatValue(value, sd float64) (number, deviation string) {
 	if !(sd > 0) || !Finite(sd) || !Finite(value) {
 		return FormatNumber(value), "0"
@@ -275,9 +274,9 @@ func FormatValue(value, sd float64) (number, deviation string) {
 	return number, FormatFixed(sd, decimals)
 }
 
-// decimalsFor is the number of decimals to which a number with standard deviation sd > 0 means
-// something; negative ones are zeros before the point. It keeps two digits of an sd that starts
-// below 3.55 and one of others, so that 0.96 is written 1.0 (the rule of the Particle Data Group).
+// decimalsFor returns the number of significant decimals of a number with standard deviation sd >
+// 0; a negative number means zeros before the point. It keeps two digits of an sd that starts below
+// 3.55 and one of others, so that 0.96 is written 1.0 (the rule of the Particle Data Group).
 func decimalsFor(sd float64) int {
 	m := ExponentOf(sd)
 	if Scaled(sd, -m) < 3.55 {
@@ -286,8 +285,8 @@ func decimalsFor(sd float64) int {
 	return -m
 }
 
-// FormatSetting writes a parameter's value: to the decimals of its step and six digits at least, or
-// to a thousandth of its range.
+// FormatSetting writes a parameter's value: to the decimals of its step with at least six digits,
+// or to a thousandth of its range.
 func FormatSetting(p Parameter, v Value) string {
 	if v.IsText {
 		return v.Text
@@ -298,7 +297,7 @@ func FormatSetting(p Parameter, v Value) string {
 	return FormatNumber(v.Number)
 }
 
-// settingDecimals is how many decimals FormatSetting writes a value with; fixed is false where it is
+// settingDecimals returns how many decimals FormatSetting writes; fixed is false if the value is
 // written as any number is.
 func settingDecimals(p Parameter, x float64) (decimals int, fixed bool) {
 	if p.Low == nil || p.High == nil {
@@ -315,7 +314,7 @@ func settingDecimals(p Parameter, x float64) (decimals int, fixed bool) {
 	return max(0, -ExponentOf(resolution)), resolution > 0 && Finite(resolution)
 }
 
-// stepDecimals is how many decimals the values have that a parameter with steps can be set to.
+// stepDecimals returns how many decimals the values of a parameter with steps have.
 func stepDecimals(p Parameter) int {
 	if p.Step == nil {
 		return 0
@@ -323,10 +322,10 @@ func stepDecimals(p Parameter) int {
 	return max(decimalsOf(*p.Low), decimalsOf(*p.Step))
 }
 
-// Numbers of the size PlainFrom up to PlainBelow are written without a power of ten.
+// Numbers from PlainFrom up to PlainBelow in size are written without a power of ten.
 const PlainFrom, PlainBelow = 1e-4, 1e7
 
-// PowerOf is the power of ten that a number is written with, 0 for none.
+// PowerOf returns the power of ten that a number is written with, 0 for none.
 func PowerOf(x float64) int {
 	if size := math.Abs(x); x == 0 || !Finite(x) || size >= PlainFrom && size < PlainBelow {
 		return 0
@@ -334,7 +333,7 @@ func PowerOf(x float64) int {
 	return ExponentOf(x)
 }
 
-func powered(number string, power int) string {
+func withPower(number string, power int) string {
 	if power == 0 {
 		return number
 	}
@@ -343,26 +342,28 @@ func powered(number string, power int) string {
 
 var raisedDigits = strings.NewReplacer("-", "⁻", "0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶", "7", "⁷", "8", "⁸", "9", "⁹")
 
-// Raised is a power as it stands above a 10.
+// Raised returns an exponent in superscript digits.
 func Raised(power int) string { return raisedDigits.Replace(strconv.Itoa(power)) }
 
-// WriteNumber writes a value as sentences and pages show it.
+// WriteNumber writes a value for sentences and pages.
 func WriteNumber(x float64) string { return WriteBeside(x, 0) }
 
-// WriteExactly is WriteNumber with every digit that a value has.
+// WriteExactly is WriteNumber with all digits.
 func WriteExactly(x float64) string {
 	power := PowerOf(x)
-	return powered(Typeset(NumberValue(Scaled(x, -power)).String()), power)
+	return withPower(Typeset(NumberValue(Scaled(x, -power)).String()), power)
 }
 
-// WriteBeside is WriteNumber with the decimals that a standard deviation of sd leaves meaning in.
+// WriteBeside is WriteNumber with the decimals that are significant with a standard deviation of
+// sd.
 func WriteBeside(x, sd float64) string {
 	number, _, power := uncertain(x, sd)
-	return powered(number, power)
+	return withPower(number, power)
 }
 
-// WriteTogether writes numbers likewise that are read beside each other, as the ends of a range are: with
-// one power of ten, that of the largest of them.
+// WriteTogether returns a function that writes numbers to be read side by side, such as the ends of
+// a range: with the same power of ten, that of the largest, and the decimals that are significant
+// with sd.
 func WriteTogether(sd float64, all ...float64) func(x float64) string {
 	largest := 0.0
 	for _, x := range all {
@@ -371,27 +372,27 @@ func WriteTogether(sd float64, all ...float64) func(x float64) string {
 	_, _, power := uncertain(largest, sd)
 	return func(x float64) string {
 		number, _ := FormatValue(Scaled(x, -power), Scaled(sd, -power))
-		return powered(Typeset(number), power)
+		return withPower(Typeset(number), power)
 	}
 }
 
-// WriteUncertain writes a value and its standard deviation likewise.
+// WriteUncertain writes a value ± its standard deviation.
 func WriteUncertain(value, sd float64) string {
 	number, deviation, power := uncertain(value, sd)
 	text := number + " ± " + deviation
 	if power != 0 {
 		text = "(" + text + ")"
 	}
-	return powered(text, power)
+	return withPower(text, power)
 }
 
-// uncertain is a value and its standard deviation with the power of ten of the larger one, as it is
-// once rounded: 9.99 may be 10.0.
+// uncertain returns a value and its standard deviation with the power of ten of the larger one
+// after rounding, since 9.99 may become 10.0.
 func uncertain(value, sd float64) (number, deviation string, power int) {
 	power = PowerOf(max(math.Abs(value), sd))
 	for {
 		number, deviation = FormatValue(Scaled(value, -power), Scaled(sd, -power))
-		rounded := PowerOf(Scaled(max(sizeOf(number), sizeOf(deviation)), power))
+		rounded := PowerOf(Scaled(max(absolute(number), absolute(deviation)), power))
 		if rounded <= power {
 			return Typeset(number), Typeset(deviation), power
 		}
@@ -399,17 +400,17 @@ func uncertain(value, sd float64) (number, deviation string, power int) {
 	}
 }
 
-// sizeOf is that of a written number, 0 of what is none.
-func sizeOf(number string) float64 {
+// absolute returns the absolute value of a written number, 0 if the text is none.
+func absolute(number string) float64 {
 	x, _ := strconv.ParseFloat(number, 64)
 	return math.Abs(x)
 }
 
-// mostZeros is beyond what power of ten large settings are written with it: there would be more
-// zeros than a float64 has digits.
+// mostZeros is the largest power of ten of a setting that is written out. Beyond it there would be
+// more zeros than a float64 has digits.
 const mostZeros = 15
 
-// WriteSetting writes a parameter's value. Large ones keep all digits that somebody may have to
+// WriteSetting writes a parameter's value. Large values keep all digits that somebody may have to
 // set; small ones would lose theirs behind zeros.
 func WriteSetting(p Parameter, v Value) string {
 	if v.IsText {
@@ -423,7 +424,7 @@ func WriteSetting(p Parameter, v Value) string {
 	return WriteNumber(rounded)
 }
 
-// FormatPercent writes a probability in percent, without claiming certainty.
+// FormatPercent writes a probability in per cent, never as 0 % or 100 %.
 func FormatPercent(probability float64) string {
 	switch percent := 100 * probability; {
 	case percent > 99:
@@ -435,10 +436,10 @@ func FormatPercent(probability float64) string {
 	}
 }
 
-// thinSpace is U+202F, which does not break.
+// thinSpace is the narrow no-break space.
 const thinSpace = "\u202f"
 
-// Typeset makes a formatted number ready for a page: a true minus sign, and thin spaces between
+// Typeset prepares a formatted number for a page: a true minus sign, and thin spaces between
 // thousands from five digits on.
 func Typeset(number string) string {
 	sign := ""
@@ -454,8 +455,8 @@ func Typeset(number string) string {
 	return sign + number
 }
 
-// Name is a name, or a choice, beside a number in a sentence: what is written right to left is set apart
-// (Unicode's FSI and PDI), or browsers would draw the numbers after it in that order, too.
+// Name returns a name or choice for use beside numbers in a sentence. Right-to-left text is
+// isolated (Unicode's FSI and PDI); otherwise browsers would reorder the numbers after it.
 func Name(name string) string {
 	if strings.ContainsFunc(name, func(r rune) bool { return unicode.In(r, unicode.Arabic, unicode.Hebrew) }) {
 		return "\u2068" + name + "\u2069"
@@ -463,10 +464,10 @@ func Name(name string) string {
 	return name
 }
 
-// OpeningName is Name with which a sentence begins.
+// OpeningName is Name at the beginning of a sentence.
 func OpeningName(name string) string { return Name(Capitalised(name)) }
 
-// Count is a number of things, in the plural where that is right.
+// Count returns a number of things, in the plural if appropriate.
 func Count(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -474,7 +475,7 @@ func Count(n int, one, many string) string {
 	return Typeset(strconv.Itoa(n)) + " " + many
 }
 
-// WithUnit puts a unit behind a number, with a space between.
+// WithUnit appends a unit to a number, with space between them.
 func WithUnit(number, unit, space string) string {
 	if unit == "" {
 		return number
@@ -482,8 +483,8 @@ func WithUnit(number, unit, space string) string {
 	return number + space + unit
 }
 
-// Apart puts the unit of a difference behind a number: that of shares in per cent is in points, since
-// so many per cent of a share would be something else.
+// Apart appends the unit of a difference to a number. Differences of percentages are in points,
+// since a percentage of a percentage would mean something else.
 func Apart(number, unit, space string) string {
 	if unit = UnitApart(unit); unit == points && strings.TrimPrefix(number, "−") == "1" {
 		unit = "point"
@@ -493,7 +494,7 @@ func Apart(number, unit, space string) string {
 
 const points = "points"
 
-// UnitApart is the unit of differences of what has that unit.
+// UnitApart returns the unit of differences between values in unit.
 func UnitApart(unit string) string {
 	if unit == "%" {
 		return points
@@ -501,14 +502,14 @@ func UnitApart(unit string) string {
 	return unit
 }
 
-// ExponentOf is ⌊log₁₀|x|⌋, exact at powers of ten, down to the smallest numbers; 0 of 0 and of
-// what is not finite.
+// ExponentOf returns ⌊log₁₀|x|⌋, exact at powers of ten and for subnormal numbers; 0 if x is 0 or
+// not finite.
 func ExponentOf(x float64) int {
 	_, exponent := decimal(x)
 	return exponent
 }
 
-// decimal is x as it is written with an exponent; what is not finite has none.
+// decimal returns x in exponential notation; the exponent is 0 if x is not finite.
 func decimal(x float64) (digits string, exponent int) {
 	digits, power, _ := strings.Cut(strconv.FormatFloat(x, 'e', -1, 64), "e")
 	if exponent, err := strconv.Atoi(power); err == nil {
@@ -517,8 +518,8 @@ func decimal(x float64) (digits string, exponent int) {
 	return digits, 0
 }
 
-// Scaled is x·10^power, rounded once. Unlike a product with math.Pow it is right where 10^power is
-// no float64, as near 1e-310 or 1e308.
+// Scaled returns x·10^power, rounded once. Unlike a product with math.Pow it is right where
+// 10^power is not a float64, as near 1e-310 or 1e308.
 func Scaled(x float64, power int) float64 {
 	digits, exponent := decimal(x)
 	scaled, err := strconv.ParseFloat(digits+"e"+strconv.Itoa(exponent+power), 64)
@@ -528,16 +529,16 @@ func Scaled(x float64, power int) float64 {
 	return scaled
 }
 
-// Rounded is x rounded to decimals; negative ones are zeros before the point.
+// Rounded returns x rounded to decimals; negative ones are zeros before the point.
 func Rounded(x float64, decimals int) float64 {
 	return Scaled(math.Round(Scaled(x, decimals)), -decimals)
 }
 
-// unknownNumber is written for what is no number.
+// unknownNumber is written for NaN and infinities.
 const unknownNumber = "–"
 
 // FormatFixed rounds x to decimals (negative: to tens, hundreds…) and writes it without an
-// exponent; never "-0", and never what is no number. All that people read is written through it.
+// exponent, never as "-0", NaN or infinity. Every number that people read is written by it.
 func FormatFixed(x float64, decimals int) string {
 	if !Finite(x) {
 		return unknownNumber
@@ -559,8 +560,8 @@ func trimZeros(number string) string {
 	return strings.TrimRight(strings.TrimRight(number, "0"), ".")
 }
 
-// WriteLimit is WriteNumber of a limit with the decimals of the prediction beside it, unless that
-// would round it or it is written with a power of ten.
+// WriteLimit writes a limit with the decimals of the prediction beside it, unless they would round
+// the limit or it is written with a power of ten.
 func WriteLimit(threshold, sd float64) string {
 	like, _ := FormatValue(threshold, sd)
 	if PowerOf(threshold) == 0 && trimZeros(like) == FormatNumber(threshold) {
@@ -569,8 +570,8 @@ func WriteLimit(threshold, sd float64) string {
 	return WriteNumber(threshold)
 }
 
-// IsSymbol tells whether a name begins with a symbol and no word: with one letter, a Greek one, or what is
-// no letter, like k, λmax, x1 and k_cat.
+// IsSymbol reports whether a name begins with a symbol instead of a word: a single letter, or
+// anything with a Greek letter or a character that is no letter, like k, λmax, x1 and k_cat.
 func IsSymbol(name string) bool {
 	word, _, _ := strings.Cut(name, " ")
 	word = strings.TrimRight(word, ",.:;")
@@ -579,8 +580,8 @@ func IsSymbol(name string) bool {
 	})
 }
 
-// Capitalised begins a sentence or a title, unless its first word has capitals of its own, like pH, or
-// is a symbol: K is no k.
+// Capitalised capitalises a name for the beginning of a sentence or title, unless its first word
+// has capitals already, like pH, or is a symbol: K is not k.
 func Capitalised(name string) string {
 	word, _, _ := strings.Cut(name, " ")
 	if IsSymbol(name) || strings.ToLower(word) != word {

@@ -8,32 +8,33 @@ import (
 	"headroom/internal/optimizer"
 )
 
-// Place turns settings into unit coordinates. It returns the settings as they will be kept: steps
-// rounded, a remainder filled in. With candidates it is the first one with equal settings. What has
-// run out may still be placed. Faults are located under location, e.g. "parameters".
+// Place converts settings to unit coordinates. It returns the settings as they will be kept, with
+// steps rounded and remainders filled in. With candidates it finds the first one with equal
+// settings. Values that have run out are accepted. Faults are located under location, such as
+// "parameters".
 func (c *Compiled) Place(s Settings, location string) (Settings, optimizer.Place, Faults) {
-	return c.place(s, location, reading{round: true})
+	return c.place(s, location, strictness{round: true})
 }
 
-// PlaceExactly is Place for settings that were run: a step does not round them.
+// PlaceExactly is Place for settings that were run, which a step does not round.
 func (c *Compiled) PlaceExactly(s Settings, location string) (Settings, optimizer.Place, Faults) {
-	return c.place(s, location, reading{})
+	return c.place(s, location, strictness{})
 }
 
-// PlaceUsed is PlaceExactly for settings that may lie beyond the bounds, which may have been narrowed
-// since, and break the rules for what may be chosen, since an overshoot happens.
+// PlaceUsed is PlaceExactly for settings that need not be allowed: bounds may have been narrowed
+// since, and an overshoot may happen.
 func (c *Compiled) PlaceUsed(s Settings, location string) (Settings, optimizer.Place, Faults) {
-	return c.place(s, location, reading{beyond: true, anywhere: true})
+	return c.place(s, location, strictness{beyond: true, unlimited: true})
 }
 
-// PlaceTold is PlaceUsed for what is told of a trial with settings that are kept of it already: those that
-// it changes may not lie far beyond the bounds.
+// PlaceTold is PlaceUsed for a change to the settings kept of a trial: the changed ones must not
+// lie far beyond the bounds.
 func (c *Compiled) PlaceTold(s, kept Settings, location string) (Settings, optimizer.Place, Faults) {
-	return c.place(s, location, reading{beyond: true, kept: kept})
+	return c.place(s, location, strictness{beyond: true, kept: kept})
 }
 
-// PlaceAgain places the settings that a trial was run at, to be run once more. Where those that were
-// chosen for it may still be, they may lie beyond bounds and rules as they did then.
+// PlaceAgain places the settings that a trial was run at, for a repetition. If the chosen settings
+// are still allowed, those used may break bounds and rules as they did then.
 func (c *Compiled) PlaceAgain(chosen, used Settings, location string) (Settings, optimizer.Place, Faults) {
 	kept, place, faults := c.PlaceExactly(used, location)
 	if _, _, wrong := c.PlaceExactly(chosen, location); len(faults) > 0 && len(wrong) == 0 {
@@ -42,40 +43,40 @@ func (c *Compiled) PlaceAgain(chosen, used Settings, location string) (Settings,
 	return kept, place, append(faults, c.Forbids(kept, place, location)...)
 }
 
-func (c *Compiled) place(s Settings, location string, how reading) (Settings, optimizer.Place, Faults) {
+func (c *Compiled) place(s Settings, location string, how strictness) (Settings, optimizer.Place, Faults) {
 	if c.arms != nil {
-		how = reading{}
+		how = strictness{}
 	}
 	var f Faults
 	x, good := c.space.read(s, location, how, &f)
 	if !good {
-		return nil, nowhere, f
+		return nil, noPlace, f
 	}
 	if arm, listed := c.armIndex[keyOf(x)]; listed {
-		return c.Def.Candidates[arm].Clone(), c.arm(arm), nil
+		return c.Def.Candidates[arm].Clone(), c.placeOfArm(arm), nil
 	}
 	if c.arms != nil {
-		return nil, nowhere, c.unlisted(x, s, location)
+		return nil, noPlace, c.unlisted(x, s, location)
 	}
 	if !how.beyond {
-		f = c.breaks(x, s, location)
+		f = c.brokenConstraint(x, s, location)
 	}
 	if len(f) > 0 {
-		return nil, nowhere, f
+		return nil, noPlace, f
 	}
-	return c.space.exactly(x), c.at(x), nil
+	return c.space.settings(x), c.placeAt(x), nil
 }
 
-// breaks is the fault of settings at x that are not within all input constraints.
-func (c *Compiled) breaks(x []float64, s Settings, location string) (f Faults) {
+// brokenConstraint returns a fault if an input constraint does not hold at x.
+func (c *Compiled) brokenConstraint(x []float64, s Settings, location string) (f Faults) {
 	if i := c.space.broken(x, personSlack); i >= 0 {
 		f.Add(location, s, "breaks the input constraint %s", c.space.limits[i].explain(x))
 	}
 	return f
 }
 
-// Holding is what a decision is made under that has some settings given, and chooses the others, and the
-// names of those that are held, in the order of the study.
+// Holding returns the configuration for a decision that chooses the other settings while some are
+// held, and the names of the held parameters in the order of the study.
 func (c *Compiled) Holding(held Settings, location string) (config *optimizer.Config, names []string, f Faults) {
 	at := map[int]float64{}
 	for i := range c.space.axes {
@@ -85,12 +86,12 @@ func (c *Compiled) Holding(held Settings, location string) (config *optimizer.Co
 			continue
 		}
 		there, before := location+"."+a.Name, len(f)
-		x := a.read(v, there, reading{round: c.arms == nil}, &f)
+		x := a.read(v, there, strictness{round: c.arms == nil}, &f)
 		switch arm := func(arm []float64) bool { return arm[i] == x }; {
 		case len(f) > before:
 		case a.Type == Remainder:
 			f.Add(there, v, "is what the others leave of %s; hold those", formatNumber(*a.Total))
-		case a.gone[a.exactly(x)]:
+		case a.unavailable[a.setting(x)]:
 			f.Add(there, v, "has run out")
 		case c.arms != nil && !slices.ContainsFunc(c.arms, arm):
 			f.Add(there, v, "no candidate has this %s", a.Name)
@@ -116,20 +117,21 @@ func (c *Compiled) Holding(held Settings, location string) (config *optimizer.Co
 	return config, names, f
 }
 
-// Forbids are the faults of a candidate's settings that a rule forbids to try, which has a place; of
-// other settings Place says so.
+// Forbids returns a fault if a rule forbids a candidate's settings. For other settings Place
+// reports it.
 func (c *Compiled) Forbids(s Settings, place optimizer.Place, location string) Faults {
 	if place.Arm < 0 {
 		return nil
 	}
-	return c.breaks(c.arms[place.Arm], s, location)
+	return c.brokenConstraint(c.arms[place.Arm], s, location)
 }
 
-// mostNamed is how many values of candidates a fault names.
-const mostNamed = 6
+// mostListed is how many values of candidates a fault lists.
+const mostListed = 6
 
-// unlisted says of settings which candidates do not have which of them alone makes them so, and what
-// it is in those that have the others; where there is no such one, it is about all together.
+// unlisted returns the faults of settings that no candidate has. If changing a single setting would
+// give a candidate, it is reported with the values that would; otherwise all settings are reported
+// together.
 func (c *Compiled) unlisted(x []float64, s Settings, location string) (f Faults) {
 	type alone struct {
 		axis  int
@@ -149,8 +151,8 @@ func (c *Compiled) unlisted(x []float64, s Settings, location string) (f Faults)
 		}
 	}
 	for j, values := range instead {
-		if len(values) > mostNamed {
-			values = append(values[:mostNamed-1], fmt.Sprintf("%d other values", len(values)-mostNamed+1))
+		if len(values) > mostListed {
+			values = append(values[:mostListed-1], fmt.Sprintf("%d other values", len(values)-mostListed+1))
 		}
 		if name := c.Def.Parameters[j].Name; len(values) > 0 {
 			f.Add(location+"."+name, s[name], "is not one of the %d candidates; those with the other settings have %s", len(c.arms), Listed(values, "or"))
@@ -162,50 +164,50 @@ func (c *Compiled) unlisted(x []float64, s Settings, location string) (f Faults)
 	return f
 }
 
-// nowhere is the place of settings that have none.
-var nowhere = optimizer.Place{Arm: -1}
+// noPlace is the place of invalid settings.
+var noPlace = optimizer.Place{Arm: -1}
 
-// at is the place of physical values that are no candidate's.
-func (c *Compiled) at(x []float64) optimizer.Place {
+// placeAt returns the place of physical values that are not a candidate's.
+func (c *Compiled) placeAt(x []float64) optimizer.Place {
 	return optimizer.Place{U: c.space.units(x), Arm: -1}
 }
 
-func (c *Compiled) arm(i int) optimizer.Place {
+func (c *Compiled) placeOfArm(i int) optimizer.Place {
 	return optimizer.Place{U: slices.Clone(c.Config.Space.Arms[i]), Arm: i}
 }
 
-// Arms are the places of all candidates, in their order; nil when the study has none.
+// Arms returns the places of all candidates in order, nil if the study has none.
 func (c *Compiled) Arms() []optimizer.Place {
 	var places []optimizer.Place
 	for i := range c.arms {
-		places = append(places, c.arm(i))
+		places = append(places, c.placeOfArm(i))
 	}
 	return places
 }
 
-// MayChoose tells whether a trial may be chosen at settings.
+// MayChoose reports whether a trial may be chosen at these settings.
 func (c *Compiled) MayChoose(s Settings) bool {
 	kept, _, faults := c.Place(s, "")
 	return len(faults) == 0 && c.space.available(c.space.lookup(kept))
 }
 
-// Leaves tells whether what settings leave of every mixture lies within the bounds of its remainder.
+// Leaves reports whether the settings leave every remainder within its bounds.
 func (c *Compiled) Leaves(s Settings) bool { return c.space.inBounds(c.space.lookup(s)) }
 
-// MayChooseAgain tells whether what was chosen at some settings, and run at others, may be chosen
-// again as it was run: nothing that it needs has run out.
+// MayChooseAgain reports whether a trial may be repeated as it was run: that is allowed, and
+// nothing it needs has run out.
 func (c *Compiled) MayChooseAgain(chosen, used Settings) bool {
 	_, _, faults := c.PlaceAgain(chosen, used, "")
 	return len(faults) == 0 && c.space.available(c.space.lookup(used))
 }
 
-// Probes are some allowed places spread over the space; with candidates, some of theirs.
+// Probes returns some allowed places spread over the space, or some of the candidates.
 func (c *Compiled) Probes() []optimizer.Place {
-	return lists.Map(c.space.probes, c.at)
+	return lists.Map(c.space.probes, c.placeAt)
 }
 
-// NotRunOut are the places, with their indices, that need nothing that has run out. Candidates all
-// stay: of them the optimizer knows it.
+// NotRunOut returns the places that need nothing that has run out, with their indices. Candidates
+// are all returned, since the optimizer knows which have run out.
 func (c *Compiled) NotRunOut(places []optimizer.Place) (left []optimizer.Place, of []int) {
 	for i, p := range places {
 		if p.Arm >= 0 || c.space.available(c.space.physicals(p.U)) {
@@ -215,25 +217,25 @@ func (c *Compiled) NotRunOut(places []optimizer.Place) (left []optimizer.Place, 
 	return left, of
 }
 
-// Locate is Place for settings that were accepted once: bounds and limits may have been changed
-// since, so the coordinates may lie outside the unit cube. candidate is the index kept with the
-// trial, nil without candidates.
+// Locate is Place for settings that were accepted once. Bounds may have changed since, so
+// coordinates may lie outside the unit cube. candidate is the index recorded with the trial, nil
+// without candidates.
 func (c *Compiled) Locate(s Settings, candidate *int) optimizer.Place {
 	if candidate != nil {
-		return c.arm(*candidate)
+		return c.placeOfArm(*candidate)
 	}
-	return c.at(c.space.lookup(s))
+	return c.placeAt(c.space.lookup(s))
 }
 
-// Settings turns unit coordinates back into physical values that a person can set.
+// Settings converts a place back to physical values that can be set.
 func (c *Compiled) Settings(p optimizer.Place) Settings {
 	if p.Arm >= 0 {
 		return c.Def.Candidates[p.Arm].Clone()
 	}
-	return c.space.exactly(c.space.physicals(p.U))
+	return c.space.settings(c.space.physicals(p.U))
 }
 
-// Names tells whether the settings are of parameters that the study has.
+// Names reports whether the study has all these parameters.
 func (c *Compiled) Names(s Settings) bool {
 	for name := range s {
 		if _, known := c.space.index[name]; !known {
@@ -243,42 +245,42 @@ func (c *Compiled) Names(s Settings) bool {
 	return true
 }
 
-// keyOf makes physical values comparable.
+// keyOf returns a comparable key of physical values.
 func keyOf(x []float64) string {
 	return string(lists.Bits(x))
 }
 
-// viewpoint is where the model is looked at: any settings within the parameters' ranges, whether
-// they may be tried or not. With candidates it is the one with equal settings, and with an arms'
-// covariance it must be one.
+// viewpoint returns the place of settings within the parameters' ranges at which to evaluate the
+// model, whether they may be tried or not. With candidates it is the one with equal settings; if
+// the kernel is a covariance between candidates, there must be one.
 func (c *Compiled) viewpoint(s Settings, location string) (optimizer.Place, Faults) {
 	var f Faults
-	x, good := c.space.read(s, location, reading{}, &f)
+	x, good := c.space.read(s, location, strictness{}, &f)
 	if !good {
-		return nowhere, f
+		return noPlace, f
 	}
 	if arm, listed := c.armIndex[keyOf(x)]; listed {
-		return c.arm(arm), nil
+		return c.placeOfArm(arm), nil
 	}
 	if c.OnlyArms() {
 		f.Add(location, s, "is not one of the %d candidates, and their covariance says nothing about other settings", len(c.arms))
-		return nowhere, f
+		return noPlace, f
 	}
-	return c.at(x), nil
+	return c.placeAt(x), nil
 }
 
-// OnlyArms tells whether some metric's prior is a covariance of the candidates, which knows no
-// other points.
+// OnlyArms reports whether some metric's prior is a covariance between candidates, which is not
+// defined elsewhere.
 func (c *Compiled) OnlyArms() bool {
 	return slices.ContainsFunc(c.Config.Metrics, func(m optimizer.Metric) bool { return m.Kernel.Name == "covariance" })
 }
 
-// Viewpoints places several settings to look at; faults are located by their index in a list.
+// Viewpoints returns places at which to evaluate the model; faults are located by index.
 func (c *Compiled) Viewpoints(points []Settings, location string) ([]optimizer.Place, Faults) {
 	return eachPlaced(points, location, c.viewpoint)
 }
 
-// Places is Place for several settings; faults are located by their index in a list.
+// Places is Place for several settings; faults are located by index.
 func (c *Compiled) Places(points []Settings, location string) ([]optimizer.Place, Faults) {
 	return eachPlaced(points, location, func(s Settings, at string) (optimizer.Place, Faults) {
 		_, place, wrong := c.Place(s, at)

@@ -15,22 +15,22 @@ const (
 	ScaleLog    = "log"
 )
 
-// A number spans decades when its highest value is decades times its lowest, and fewLevels or more
-// values of its own tell how it is spaced from aDecade on. Both are ratios, which no unit changes;
-// how it is spaced is a comparison of two ratios, so nothing has to be chosen for it.
+// A parameter spans decades if its highest value is decades times its lowest. If it has fewLevels
+// or more distinct values, which span aDecade or more, their spacing decides instead. Both are
+// ratios, which no unit changes; the spacing is a comparison of two ratios and needs no threshold.
 const (
 	decades   = 100
 	aDecade   = 10
 	fewLevels = 4
 )
 
-// WhyLog says why a real or integer parameter of d belongs on a log scale, "" where nothing speaks for
-// one. Levels are the values that it takes in a list of candidates or in a table, in any order and
-// any number of times; none where all values between its bounds are possible. Levels decide by
-// their spacing: people who place them apart by factors expect a factor to do the same everywhere.
+// WhyLog returns the reason why a real or integer parameter of d belongs on a log scale, "" if
+// there is none. levels are the values that it takes in a list of candidates or in a table, in any
+// order and with repetitions; none if all values between its bounds are possible. People who space
+// levels by factors expect a factor to have the same effect everywhere.
 //
-// Whoever fixes the model, or gives lengthscales, has a scale in mind; and parts of a mixture are
-// amounts that add up.
+// There is no reason if the model is fixed or lengthscales are given, since these imply a scale,
+// nor for parts of a mixture, which are amounts that add up.
 func (d Definition) WhyLog(p Parameter, levels []float64) string {
 	m := d.Model
 	switch {
@@ -53,18 +53,17 @@ func (d Definition) WhyLog(p Parameter, levels []float64) string {
 	return ""
 }
 
-// spacedByRatio tells whether the ratios of neighbours are more nearly constant than their
-// differences: whether the steps between the logarithms of ascending positive levels vary less,
-// relative to their mean, than those between the levels, and less than those between values that
-// fell anywhere: such steps have an exponential distribution, whose coefficient of variation is 1.
-// So a column that was merely measured, crowded at its low end, is not taken for levels that
-// somebody chose.
+// spacedByRatio reports whether the ratios of neighbouring levels are more nearly constant than
+// their differences: whether the steps between the logarithms of ascending positive levels vary
+// less, relative to their mean, than those between the levels, and less than those between random
+// values, whose steps have an exponential distribution with a coefficient of variation of 1. So a
+// measured column that is crowded at its low end is not taken for chosen levels.
 func spacedByRatio(levels []float64) bool {
 	return variation(levels, math.Log) < min(1, variation(levels, func(x float64) float64 { return x }))
 }
 
-// variation is the coefficient of variation of the steps between ascending levels, after a
-// transformation: their standard deviation (÷n) over their mean. It has no unit.
+// variation returns the coefficient of variation of the steps between ascending levels after a
+// transformation: their standard deviation (÷n) over their mean.
 func variation(levels []float64, of func(float64) float64) float64 {
 	steps := float64(len(levels) - 1)
 	mean := (of(levels[len(levels)-1]) - of(levels[0])) / steps
@@ -76,8 +75,7 @@ func variation(levels []float64, of func(float64) float64) float64 {
 	return math.Sqrt(square)
 }
 
-// Levels are the numbers that a parameter takes in a table, or in the list of candidates; none where
-// there is no list.
+// Levels returns the numbers that a parameter takes in the rows of a table or list of candidates.
 func Levels(rows []Settings, name string) []float64 {
 	return lists.Pick(rows, func(row Settings) (float64, bool) {
 		v, given := row[name]
@@ -85,8 +83,8 @@ func Levels(rows []Settings, name string) []float64 {
 	})
 }
 
-// ScaleOf is the scale that a number of d is put on: the one that is said, else log where something
-// speaks for it and nobody chose a kernel.
+// ScaleOf returns the scale of a parameter of d: the given one, else log if there is a reason for
+// it and nobody chose a kernel.
 func (d Definition) ScaleOf(p Parameter) string {
 	switch {
 	case p.Scale != "":

@@ -10,42 +10,42 @@ import (
 	"headroom/internal/lists"
 )
 
-// SimulatedLab is a laboratory that answers by itself.
+// SimulatedLab is a simulated laboratory, which answers by itself.
 type SimulatedLab interface {
 	Name() string
 	Summary() string // what it tests, one sentence
-	// Study is what a lab would write down of it, with its own name as who answers.
+	// Study returns the definition that a laboratory would write for the problem, naming this lab
+	// as the one that answers.
 	Study() Definition
-	// Brings is what is known before a trial, if anything has to be.
+	// Brings returns what has to be known before a trial, if anything.
 	Brings(random *rand.Rand) Brought
-	// Read is a reading of every metric that is read at the settings, in the trial of that number;
-	// StdDev is the standard deviation of the noise in it.
+	// Read returns a reading of every metric read at the settings in the trial of that number;
+	// StdDev returns the standard deviation of its noise.
 	Read(number int, at Settings, random *rand.Rand) map[string]SimulatedReading
 	StdDev() map[string]float64
-	// Truth is every metric's value there without noise, where a metric is known before a trial,
-	// what is to be expected of it. Best are the best settings within the limits of Study.
+	// Truth returns every metric's value without noise; for a metric that is known before a trial,
+	// its expectation. Best returns the best settings within the limits of Study.
 	Truth(number int, at Settings) map[string]float64
 	Best(number int) Settings
 }
 
-// SimulatedReading is a reading of one metric that is told when Late further trials have been
-// begun.
+// SimulatedReading is a reading of one metric, told when Late further trials have begun.
 type SimulatedReading struct {
 	Value float64
 	Late  int
 }
 
-// provided lists the simulated laboratories of this program.
+// provided returns the simulated laboratories of this program.
 var provided = func() []SimulatedLab { return nil }
 
-// ProvideSimulatedLabs says which there are, in the order to offer them. internal/lab does so for
-// every program that imports it, before main begins.
+// ProvideSimulatedLabs sets the simulated laboratories, in the order in which they are offered.
+// Package lab calls it in every program that imports it, before main begins.
 func ProvideSimulatedLabs(list func() []SimulatedLab) { provided = list }
 
-// SimulatedLabs lists them.
+// SimulatedLabs returns the simulated laboratories.
 func SimulatedLabs() []SimulatedLab { return provided() }
 
-// FindSimulatedLab finds the one of that name.
+// FindSimulatedLab returns the simulated laboratory of that name.
 func FindSimulatedLab(name string) (SimulatedLab, error) {
 	var names []string
 	for _, lab := range provided() {
@@ -57,8 +57,8 @@ func FindSimulatedLab(name string) (SimulatedLab, error) {
 	return nil, fmt.Errorf("there is no problem %q that a simulated lab has; there are %s (headroom simulate plays some more)", name, strings.Join(names, ", "))
 }
 
-// lacks tells what a study lacks for the simulated lab to answer in it, "" for nothing.
-func (d Definition) lacks(lab SimulatedLab) string {
+// lacking lists what the study lacks for the simulated lab to answer in it, "" if nothing.
+func (d Definition) lacking(lab SimulatedLab) string {
 	var list []string
 	own := lab.Study()
 	for _, p := range own.Parameters {
@@ -79,12 +79,12 @@ func (d Definition) lacks(lab SimulatedLab) string {
 	return strings.Join(list, ", ")
 }
 
-// Poses tells whether the study asks the problem of a simulated lab as it stands: the same space,
-// objective and limits, so that the best settings of both are the same.
+// Poses reports whether the study is the problem of a simulated lab unchanged, with the same space,
+// objective and limits, so that both have the same best settings.
 func (d Definition) Poses(lab SimulatedLab) bool {
 	own := lab.Study()
 	like := func(p, q *float64) bool { return p == q || p != nil && q != nil && *p == *q }
-	return len(d.InputConstraints) == 0 && !d.lacksStock() && d.Objective.Metric == own.Objective.Metric && d.Objective.Direction == own.Objective.Direction &&
+	return len(d.InputConstraints) == 0 && !d.anyUnavailable() && d.Objective.Metric == own.Objective.Metric && d.Objective.Direction == own.Objective.Direction &&
 		slices.EqualFunc(d.Parameters, own.Parameters, func(p, q Parameter) bool {
 			return p.Name == q.Name && p.Type == q.Type && like(p.Low, q.Low) && like(p.High, q.High) && like(p.Step, q.Step)
 		}) &&
@@ -94,12 +94,12 @@ func (d Definition) Poses(lab SimulatedLab) bool {
 		})
 }
 
-// lacksStock tells whether something has run out.
-func (d Definition) lacksStock() bool {
+// anyUnavailable reports whether something has run out.
+func (d Definition) anyUnavailable() bool {
 	return slices.ContainsFunc(slices.Collect(maps.Values(d.Unavailable)), func(gone []Value) bool { return len(gone) > 0 })
 }
 
-// simulatedLab checks that the simulated lab, if there is one, could answer.
+// simulatedLab checks that the simulated lab, if one is named, could answer.
 func (c *checker) simulatedLab() {
 	name := c.d.SimulatedLab
 	if name == "" {
@@ -108,7 +108,7 @@ func (c *checker) simulatedLab() {
 	lab, err := FindSimulatedLab(name)
 	if err != nil {
 		c.faults.Add("simulated_lab", name, "%s", err)
-	} else if lacks := c.d.lacks(lab); lacks != "" {
+	} else if lacks := c.d.lacking(lab); lacks != "" {
 		c.faults.Add("simulated_lab", name, "the simulated lab %s needs %s", name, lacks)
 	}
 }

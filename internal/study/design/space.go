@@ -12,9 +12,9 @@ import (
 	"headroom/internal/optimizer"
 )
 
-// Rounding forgiven when a point is held against limits, relative to the numbers that the limit
-// compares. People's points get more of it than searched ones, so that a suggestion written down in
-// clean decimals is still allowed.
+// The rounding that is tolerated when a point is checked against limits, relative to the numbers
+// that the limit compares. People's points get more tolerance than computed ones, so that a
+// suggestion written down in rounded decimals is still allowed.
 const (
 	searchSlack = 1e-12
 	personSlack = 1e-9
@@ -26,20 +26,20 @@ const (
 	maxMetrics    = 20
 )
 
-// row holds the physical values of a point and the context's numbers.
+// row has the physical values of a point, followed by the context's numbers.
 type row [maxParameters + maxContext]float64
 
-// axis is one parameter between its physical values and the unit interval. A choice's physical
-// value is its index.
+// axis converts between the physical values of one parameter and the unit interval. The physical
+// value of a choice is its index.
 type axis struct {
 	Parameter
-	low, high float64
-	log       bool
-	step      float64 // distance of neighbouring values, 0 for a continuous parameter
-	levels    int     // number of values of a stepped one
-	decimals  int     // that its values are written with (significant digits with log)
-	of        []int   // for a remainder: the parameters it depends on
-	gone      map[Value]bool
+	low, high   float64
+	log         bool
+	step        float64 // distance of neighbouring values, 0 for a continuous parameter
+	levels      int     // number of values of a stepped one
+	decimals    int     // that its values are written with (significant digits with log)
+	of          []int   // for a remainder: the parameters it depends on
+	unavailable map[Value]bool
 }
 
 func newAxis(p Parameter, index map[string]int, gone []Value) axis {
@@ -51,9 +51,9 @@ func newAxis(p Parameter, index map[string]int, gone []Value) axis {
 		a.setStep()
 	}
 	if len(gone) > 0 {
-		a.gone = map[Value]bool{}
+		a.unavailable = map[Value]bool{}
 		for _, v := range gone {
-			a.gone[v] = true
+			a.unavailable[v] = true
 		}
 	}
 	return a
@@ -78,7 +78,7 @@ func (a *axis) setStep() {
 	}
 }
 
-// magnitude is the number of digits before the decimal point, negative for small numbers.
+// magnitude returns the number of digits before the decimal point, negative for small numbers.
 func magnitude(x float64) int { return int(math.Ceil(math.Log10(x))) }
 
 // snap returns the nearest physical value that can be set.
@@ -90,8 +90,8 @@ func (a *axis) snap(x float64) float64 {
 	return math.Max(a.low, math.Min(x, a.high))
 }
 
-// clean is x in the decimals that people write.
-func (a *axis) clean(x float64) float64 {
+// toDecimals rounds x to the decimals that people write.
+func (a *axis) toDecimals(x float64) float64 {
 	format, digits := byte('f'), a.decimals
 	switch {
 	case a.log && a.step == 0:
@@ -131,7 +131,7 @@ func (a *axis) unit(x float64) float64 {
 	}
 }
 
-// dim is the parameter as the kernel and the search see it.
+// dim returns the parameter as the kernel and the search see it.
 func (a *axis) dim(rawInputs bool) optimizer.Dim {
 	d := optimizer.Dim{Kind: optimizer.Linear, Low: 0, High: 1, Levels: a.levels, Derived: a.Type == Remainder}
 	switch {
@@ -146,27 +146,27 @@ func (a *axis) dim(rawInputs bool) optimizer.Dim {
 	return d
 }
 
-// value is the physical value x as a setting, exactly that but for the tidying of numbers.
+// value returns the physical value x as a setting, numbers by rounded.
 func (a *axis) value(x float64) Value {
 	if a.Type != Categorical {
-		x = a.tidy(x)
+		x = a.rounded(x)
 	}
-	return a.exactly(x)
+	return a.setting(x)
 }
 
-// exactly is the physical value x as a setting.
-func (a *axis) exactly(x float64) Value {
+// setting returns the physical value x as a setting, unrounded.
+func (a *axis) setting(x float64) Value {
 	if a.Type == Categorical {
 		return TextValue(a.Choices[int(x)])
 	}
 	return NumberValue(x)
 }
 
-// tidy is x in clean decimals within the bounds.
-func (a *axis) tidy(x float64) float64 { return math.Max(a.low, math.Min(a.clean(x), a.high)) }
+// rounded returns x by toDecimals, within the bounds.
+func (a *axis) rounded(x float64) float64 { return math.Max(a.low, math.Min(a.toDecimals(x), a.high)) }
 
-// Spread are values of a parameter that can be set, evenly spread on its scale: all of them, where
-// they are no more than most.
+// Spread returns values that the parameter can be set to, evenly spaced on its scale: all of them
+// if there are at most most.
 func (p Parameter) Spread(most int) []Value {
 	if p.Type == Categorical {
 		return lists.Map(p.Choices, TextValue)
@@ -179,7 +179,7 @@ func (p Parameter) Spread(most int) []Value {
 	return slices.Compact(append(values, a.value(a.snap(a.high)))) // on a logarithmic scale levels come close to each other
 }
 
-// space is the set of settings that can be tried, in physical values: one number per parameter.
+// space is the set of settings that can be tried, in physical values, one number per parameter.
 type space struct {
 	axes   []axis
 	index  map[string]int // by parameter name
@@ -199,7 +199,7 @@ func newSpace(parameters []Parameter, gone map[string][]Value) *space {
 	return s
 }
 
-// recurrenceSteps are the powers φ^{−i−1} of a recurrence in d dimensions.
+// recurrenceSteps returns the powers φ^{−i−1} of the recurrence in d dimensions.
 func recurrenceSteps(d int) []float64 {
 	phi := 2.0
 	for range 40 {
@@ -212,7 +212,7 @@ func namesOf(axes []axis) []string {
 	return lists.Map(axes, func(a axis) string { return a.Name })
 }
 
-// variables are what expressions can use: the parameters' numbers, then the context's.
+// variables returns the variables of expressions: the parameters' numbers, then the context's.
 func (s *space) variables(context []string) variables {
 	v := variables{index: map[string]int{}, choices: map[string]bool{}}
 	for i := range s.axes {
@@ -228,7 +228,7 @@ func (s *space) variables(context []string) variables {
 	return v
 }
 
-// remainders fills in what the other parameters leave.
+// remainders sets each remainder to what the other parameters leave.
 func (s *space) remainders(x []float64) {
 	for i := range s.axes {
 		if a := &s.axes[i]; a.Type == Remainder {
@@ -240,7 +240,7 @@ func (s *space) remainders(x []float64) {
 	}
 }
 
-// inBounds tells whether the remainders stay within their bounds, as far as a search has to mind.
+// inBounds reports whether the remainders are within their bounds, up to rounding.
 func (s *space) inBounds(x []float64) bool {
 	for i := range s.axes {
 		a := &s.axes[i]
@@ -254,12 +254,12 @@ func (s *space) inBounds(x []float64) bool {
 	return true
 }
 
-// size is the magnitude of the numbers a remainder is worked out from.
+// size returns the largest magnitude of the numbers that a remainder is computed from.
 func (a *axis) size() float64 {
 	return math.Max(math.Abs(*a.Total), math.Max(math.Abs(a.low), math.Abs(a.high)))
 }
 
-// broken returns the first limit that x breaks, or −1.
+// broken returns the index of the first limit that does not hold at x, or −1.
 func (s *space) broken(x []float64, slack float64) int {
 	for i, limit := range s.limits {
 		if !limit.holds(x, slack*s.scales[i]) {
@@ -271,22 +271,22 @@ func (s *space) broken(x []float64, slack float64) int {
 
 func (s *space) available(x []float64) bool {
 	for i := range s.axes {
-		if a := &s.axes[i]; a.gone != nil && a.gone[a.exactly(x[i])] {
+		if a := &s.axes[i]; a.unavailable != nil && a.unavailable[a.setting(x[i])] {
 			return false
 		}
 	}
 	return true
 }
 
-// settle snaps a unit coordinate to a value that can be set.
+// settle rounds a unit coordinate to a value that can be set.
 func (a *axis) settle(u float64) (settled, x float64) {
 	u = math.Max(0, math.Min(u, 1))
 	x = a.physical(u)
 	if a.step > 0 {
 		x = a.snap(x)
 		u = a.unit(x)
-		if a.gone != nil {
-			x = a.tidy(x) // as the values that have run out are written
+		if a.unavailable != nil {
+			x = a.rounded(x) // as the values that have run out are written
 		}
 	} else if a.Type == Categorical {
 		u = a.unit(x)
@@ -294,7 +294,7 @@ func (a *axis) settle(u float64) (settled, x float64) {
 	return u, x
 }
 
-// settle is optimizer.Space.Settle.
+// settle implements optimizer.Space.Settle.
 func (s *space) settle(u []float64) bool {
 	r := s.rows.Get().(*row)
 	defer s.rows.Put(r)
@@ -314,20 +314,20 @@ func (s *space) settle(u []float64) bool {
 	return inBounds && s.available(x) && s.broken(x, searchSlack) < 0
 }
 
-// physicals returns the physical values at unit coordinates, clean, as settings would hold them.
+// physicals returns the physical values at unit coordinates, rounded as settings have them.
 func (s *space) physicals(u []float64) []float64 {
 	x := make([]float64, len(s.axes))
 	for i := range s.axes {
 		if a := &s.axes[i]; a.Type == Categorical {
 			x[i] = a.physical(u[i])
 		} else {
-			x[i] = a.tidy(a.snap(a.physical(u[i]))) // where no decimals keep a step, as of 1e90, snapping does
+			x[i] = a.rounded(a.snap(a.physical(u[i]))) // where no decimals keep a step, as of 1e90, snapping does
 		}
 	}
 	s.remainders(x)
 	for i := range s.axes {
 		if a := &s.axes[i]; a.Type == Remainder {
-			x[i] = a.tidy(x[i])
+			x[i] = a.rounded(x[i])
 		}
 	}
 	return x
@@ -337,16 +337,16 @@ func (s *space) units(x []float64) []float64 {
 	return lists.Of(len(x), func(i int) float64 { return s.axes[i].unit(x[i]) })
 }
 
-// exactly holds physical values as settings without tidying the numbers that people gave.
-func (s *space) exactly(x []float64) Settings {
+// settings returns physical values as settings, without rounding.
+func (s *space) settings(x []float64) Settings {
 	out := make(Settings, len(x))
 	for i := range s.axes {
-		out[s.axes[i].Name] = s.axes[i].exactly(x[i])
+		out[s.axes[i].Name] = s.axes[i].setting(x[i])
 	}
 	return out
 }
 
-// lookup returns the physical values of settings that were read once.
+// lookup returns the physical values of settings that were accepted once.
 func (s *space) lookup(settings Settings) []float64 {
 	x := make([]float64, len(s.axes))
 	for i := range s.axes {
@@ -369,20 +369,21 @@ func (s *space) describe(x []float64) string {
 	return strings.Join(parts, ", ")
 }
 
-// reading says how strictly settings are read.
-type reading struct {
+// strictness says how strictly settings are checked.
+type strictness struct {
 	round  bool // to steps
 	beyond bool // values may lie beyond the bounds, as far as a model makes sense of them: they were used
-	// anywhere lets them lie as far beyond as can be computed with, as those that kept holds do, which
-	// were accepted once, perhaps while the bounds were wider.
-	anywhere bool
-	kept     Settings
+	// unlimited allows values arbitrarily far beyond the bounds, as long as they are computable.
+	// Values equal to those in kept are also allowed: they were accepted once, perhaps while the
+	// bounds were wider.
+	unlimited bool
+	kept      Settings
 }
 
-// read turns settings into physical values, reporting every setting that is missing, unknown, of
-// the wrong kind or out of range. A missing remainder is filled in, and any remainder is set to
-// what the others leave, within its bounds where rounding led beyond. x is of use only if ok.
-func (s *space) read(settings Settings, location string, how reading, f *Faults) (x []float64, ok bool) {
+// read converts settings to physical values and reports every setting that is missing, unknown, of
+// the wrong kind or out of range. Each remainder is set to what the others leave, or to the nearest
+// bound if rounding led beyond it. x is valid only if ok.
+func (s *space) read(settings Settings, location string, how strictness, f *Faults) (x []float64, ok bool) {
 	before, known := len(*f), 0
 	x = make([]float64, len(s.axes))
 	for i := range s.axes {
@@ -406,7 +407,7 @@ func (s *space) read(settings Settings, location string, how reading, f *Faults)
 	return x, len(*f) == before
 }
 
-func (s *space) readRemainders(x []float64, settings Settings, location string, how reading, f *Faults) {
+func (s *space) readRemainders(x []float64, settings Settings, location string, how strictness, f *Faults) {
 	given := slices.Clone(x)
 	s.remainders(x)
 	for i := range s.axes {
@@ -415,46 +416,48 @@ func (s *space) readRemainders(x []float64, settings Settings, location string, 
 			continue
 		}
 		at := location + "." + a.Name
-		value := a.clean(x[i])
+		value := a.toDecimals(x[i])
 		left := formatNumber(value)
-		forgiven := s.roundings(a, x, how)
+		forgiven := s.remainderTolerance(a, x, how)
 		switch _, told := settings[a.Name]; {
 		case told && math.Abs(given[i]-x[i]) > forgiven:
 			f.Add(at, given[i], "must be %s, what the others leave of %s; it may be left out", left, formatNumber(*a.Total))
 		case how.beyond && (x[i] < a.low-forgiven || x[i] > a.high+forgiven):
 			left := x[i]
-			x[i] = a.clean(left)
+			x[i] = a.toDecimals(left)
 			for _, written := range []Settings{settings, how.kept} { // perhaps in the decimals of other bounds
 				if v, there := written[a.Name]; there && math.Abs(v.Number-left) <= forgiven {
 					x[i] = v.Number
 				}
 			}
-			a.reach(x[i], at, how, f)
+			a.checkReach(x[i], at, how, f)
 		case x[i] < a.low-forgiven:
 			f.Add(at, value, "the others leave %s of %s, below the lowest, %s", left, formatNumber(*a.Total), formatNumber(a.low))
 		case x[i] > a.high+forgiven:
 			f.Add(at, value, "the others leave %s of %s, above the highest, %s", left, formatNumber(*a.Total), formatNumber(a.high))
 		default:
-			x[i] = a.tidy(x[i])
+			x[i] = a.rounded(x[i])
 		}
 	}
 }
 
-// roundings is how far a remainder that people tell may lie beside what the others leave, and that beyond
-// its bounds: each part may have been read from a screen, which rounds it, and a step may round it again.
-func (s *space) roundings(a *axis, x []float64, how reading) float64 {
-	all := a.shownWithin(a.high) + 1e-6*a.size()
+// remainderTolerance returns how far a remainder that people tell may be from what the others
+// leave, and that from its bounds: each part may have been copied from a page, which rounds it, and
+// a step may round it again.
+func (s *space) remainderTolerance(a *axis, x []float64, how strictness) float64 {
+	all := a.displayError(a.high) + 1e-6*a.size()
 	for _, j := range a.of {
 		part := &s.axes[j]
-		if all += part.shownWithin(x[j]); how.round {
+		if all += part.displayError(x[j]); how.round {
 			all += part.step / 2
 		}
 	}
 	return all
 }
 
-// shownWithin is how far FormatSetting's number may lie beside a value.
-func (p Parameter) shownWithin(x float64) float64 {
+// displayError returns the largest difference between a value and the number that FormatSetting
+// writes.
+func (p Parameter) displayError(x float64) float64 {
 	decimals, _ := settingDecimals(p, x)
 	return math.Pow10(-decimals) / 2
 }
@@ -469,7 +472,7 @@ func (a *axis) wanted() string {
 	return fmt.Sprintf("a number from %s to %s", formatNumber(a.low), formatNumber(a.high))
 }
 
-func (a *axis) read(v Value, location string, how reading, f *Faults) float64 {
+func (a *axis) read(v Value, location string, how strictness, f *Faults) float64 {
 	if a.Type == Categorical {
 		i := slices.Index(a.Choices, v.Text)
 		if !v.IsText || i < 0 {
@@ -482,35 +485,34 @@ func (a *axis) read(v Value, location string, how reading, f *Faults) float64 {
 	case v.IsText, !Finite(x), a.Type == Integer && x != math.Trunc(x):
 		f.Add(location, v, "must be %s", a.wanted())
 	case how.beyond && (x < a.low || x > a.high) && a.Type != Remainder:
-		a.reach(x, location, how, f)
+		a.checkReach(x, location, how, f)
 	case x < a.low && a.Type != Remainder:
 		f.Add(location, v, "%s is below the lowest, %s", formatNumber(x), formatNumber(a.low))
 	case x > a.high && a.Type != Remainder:
 		f.Add(location, v, "%s is above the highest, %s", formatNumber(x), formatNumber(a.high))
 	case how.round && a.step > 0:
-		return a.tidy(a.snap(x))
+		return a.rounded(a.snap(x))
 	}
 	return v.Number + 0
 }
 
-// furthest is how many times the range of a parameter a value that was used may lie beyond it, unless it
-// may have been within wider bounds. Further away no model knows anything, and a slip is likelier.
+// furthest is how many times its range a used value may lie beyond it, unless the bounds may have
+// been wider. Farther away no model knows anything, and a typing mistake is likelier.
 const furthest = 10
 
-// reach refuses a value that lies too far beyond the bounds.
-func (a *axis) reach(x float64, location string, how reading, f *Faults) {
+// checkReach reports a value that lies too far beyond the bounds.
+func (a *axis) checkReach(x float64, location string, how strictness, f *Faults) {
 	kept, there := how.kept[a.Name]
 	switch u := a.unit(x); {
 	case a.log && x <= 0:
 		f.Add(location, NumberValue(x), "%s cannot be on a logarithmic scale; it takes numbers above 0", formatNumber(x))
-	case there && kept.Number == x || how.anywhere && Computable(x) && Computable(u):
+	case there && kept.Number == x || how.unlimited && Computable(x) && Computable(u):
 	case !(u >= -furthest && u <= 1+furthest):
 		f.Add(location, NumberValue(x), "%s lies more than %d times the range beyond %s to %s; if it was really so, widen the bounds first", formatNumber(x), furthest, formatNumber(a.low), formatNumber(a.high))
 	}
 }
 
-// Wanted says, for a message, what values a parameter of the study takes; "" when there is no such
-// parameter.
+// Wanted says in a message what values a parameter takes, "" if there is no such parameter.
 func (c *Compiled) Wanted(parameter string) string {
 	i, known := c.space.index[parameter]
 	if !known {
@@ -526,8 +528,9 @@ const (
 	maxProbesKept = 200
 )
 
-// sample tries points all over the space, or all candidates: it measures how large the numbers are
-// that each limit compares, and keeps some allowed points for expressions to be tried at.
+// sample evaluates the limits at points all over the space, or at all candidates: it measures the
+// size of the numbers that each limit compares, and collects allowed points at which expressions
+// are tried.
 func (s *space) sample(arms [][]float64) {
 	points := s.points(arms)
 	s.scales = make([]float64, len(s.limits))
@@ -540,26 +543,26 @@ func (s *space) sample(arms [][]float64) {
 	}
 	for _, x := range points {
 		if arms != nil || s.inBounds(x) {
-			s.keep(x)
+			s.addProbe(x)
 		}
 	}
 	if arms != nil {
 		return
 	}
 	for k := range probePoints {
-		s.keepFilled(k)
+		s.addFilledProbe(k)
 	}
 	for k := probePoints; len(s.probes) == 0 && k < searchPoints; k++ {
-		if x := s.settled(s.recurrence(k)); s.inBounds(x) {
-			s.keep(x)
+		if x := s.nearestSettable(s.recurrence(k)); s.inBounds(x) {
+			s.addProbe(x)
 		}
-		s.keepFilled(k)
+		s.addFilledProbe(k)
 	}
 }
 
-// equation is two limits that hold together only where both sides are equal: by as much as a point is
-// within one of them it is beyond the other.
-func (s *space) equation() (one, other *comparison) {
+// oppositeLimits returns two limits that hold together only where both sides are equal: the margin
+// of one is the violation of the other.
+func (s *space) oppositeLimits() (one, other *comparison) {
 	points := s.points(nil)
 	for i := range s.limits {
 		for j := range s.limits[:i] {
@@ -575,7 +578,7 @@ func (s *space) equation() (one, other *comparison) {
 	return nil, nil
 }
 
-// points are all candidates, or corners and points between where there are none.
+// points returns all candidates or, if there are none, corners and points between them.
 func (s *space) points(arms [][]float64) [][]float64 {
 	if arms != nil {
 		return arms
@@ -583,20 +586,21 @@ func (s *space) points(arms [][]float64) [][]float64 {
 	return s.spread(probePoints)
 }
 
-// keepFilled keeps point k of the recurrence where it leaves every remainder within its bounds.
-func (s *space) keepFilled(k int) {
-	if !s.shares() {
+// addFilledProbe keeps point k of the recurrence, moved by fill, if every remainder is within its
+// bounds.
+func (s *space) addFilledProbe(k int) {
+	if !s.hasMixture() {
 		return
 	}
 	u := s.recurrence(k)
 	s.fill(u)
-	if x := s.settled(u); s.inBounds(x) {
-		s.keep(x)
+	if x := s.nearestSettable(u); s.inBounds(x) {
+		s.addProbe(x)
 	}
 }
 
-// keep keeps x as a probe if no limit forbids it.
-func (s *space) keep(x []float64) {
+// addProbe adds x to the probes if no limit forbids it.
+func (s *space) addProbe(x []float64) {
 	if len(s.probes) < maxProbesKept && s.broken(x, personSlack) < 0 {
 		s.probes = append(s.probes, x)
 	}
@@ -607,7 +611,7 @@ func (s *space) spread(n int) [][]float64 {
 	var points [][]float64
 	d := len(s.axes)
 	u := make([]float64, d)
-	add := func() { points = append(points, s.settled(u)) }
+	add := func() { points = append(points, s.nearestSettable(u)) }
 	if d <= cornersUpTo {
 		for corner := range 1 << d {
 			for i := range u {
@@ -633,13 +637,13 @@ func (s *space) spread(n int) [][]float64 {
 	}
 	add()
 	for k := range n {
-		points = append(points, s.settled(s.recurrence(k)))
+		points = append(points, s.nearestSettable(s.recurrence(k)))
 	}
 	return points
 }
 
-// settled returns the physical values that can be set nearest to u.
-func (s *space) settled(u []float64) []float64 {
+// nearestSettable returns the physical values nearest to u that can be set.
+func (s *space) nearestSettable(u []float64) []float64 {
 	x := make([]float64, len(u))
 	for i := range s.axes {
 		a := &s.axes[i]

@@ -1,8 +1,9 @@
-// Package account says who may do what: people and their sessions, API tokens, sign-in and invite
-// links, and read-only links to one study. It holds the types and the rules; package db keeps them.
+// Package account defines who may do what: people and their sessions, API tokens, sign-in and
+// invite links, and read-only links to one study. It has the types and the rules; package db stores
+// them.
 //
 // Every credential is an opaque secret of 130 random bits. Only its SHA-256 is stored, and it is
-// found by an indexed lookup of that hash, so nothing compares secrets byte by byte.
+// found by an indexed lookup of that hash, so secrets are never compared byte by byte.
 package account
 
 import (
@@ -32,7 +33,7 @@ const (
 	LongestShare    = 366 * 24 * time.Hour
 )
 
-// Kind is how a caller proved who they are.
+// Kind is how a caller is identified.
 type Kind string
 
 const (
@@ -41,7 +42,7 @@ const (
 	ByShare   Kind = "share"   // a read-only link to one study
 )
 
-// Identity is a caller who has been recognised.
+// Identity is an identified caller.
 type Identity struct {
 	Kind      Kind
 	ID        string // of the session, token or share
@@ -54,7 +55,8 @@ type Identity struct {
 	ByPIN     bool      // a session begun by a PIN, which makes no admin and no further sign-in
 }
 
-// Caller names the caller in the scope of idempotency keys. A person keeps theirs over sessions.
+// Caller returns the caller's name in the scope of idempotency keys. A person keeps it over
+// sessions.
 func (i Identity) Caller() string {
 	if i.Kind == BySession {
 		return "person:" + i.PersonID
@@ -62,7 +64,7 @@ func (i Identity) Caller() string {
 	return string(i.Kind) + ":" + i.ID
 }
 
-// By names the caller in the ledger.
+// By returns the caller's name in the ledger.
 func (i Identity) By() string {
 	if i.Kind == ByToken {
 		return i.Name + " (token)"
@@ -70,24 +72,24 @@ func (i Identity) By() string {
 	return i.Name
 }
 
-// MayRead says whether the study may be seen. A study the caller may not see must be answered like
-// one that is not there.
+// MayRead reports whether the caller may see the study. A study that the caller may not see must be
+// answered for as if it did not exist.
 func (i Identity) MayRead(studyID string) bool {
 	return i.Role.Includes(Viewer) && (i.StudyID == "" || i.StudyID == studyID)
 }
 
-// MayOperate says whether the study may be asked, told and corrected.
+// MayOperate reports whether the caller may ask, tell and correct in the study.
 func (i Identity) MayOperate(studyID string) bool {
 	return i.Role.Includes(Operator) && i.MayRead(studyID)
 }
 
-// MayCreateStudies says whether the caller may make new studies.
+// MayCreateStudies reports whether the caller may create studies.
 func (i Identity) MayCreateStudies() bool { return i.Role.Includes(Operator) && i.StudyID == "" }
 
-// MayAdminister says whether people, tokens and links may be managed.
+// MayAdminister reports whether the caller may manage people, tokens and links.
 func (i Identity) MayAdminister() bool { return i.Role.Includes(Admin) && i.StudyID == "" }
 
-// Token is a credential of a script.
+// Token is the credential of a script.
 type Token struct {
 	ID        string     `json:"id"`
 	Name      string     `json:"name"`
@@ -108,7 +110,8 @@ type Person struct {
 	CreatedAt  time.Time  `json:"created_at"`
 	LastSeen   *time.Time `json:"last_seen"`
 	DisabledAt *time.Time `json:"disabled_at"`
-	// What the person gave out and is in force, by name: others may hold it, and the person too.
+	// Names of the credentials that the person created and that are in force. Others may hold them,
+	// and so may the person.
 	Tokens, Links, Shares []string `json:"-"`
 }
 
@@ -144,7 +147,7 @@ const (
 	Invite LinkKind = "invite"
 )
 
-// Share is a read-only link to one study. It may be opened by many people until it expires or is
+// Share is a read-only link to one study. Any number of people may open it until it expires or is
 // revoked.
 type Share struct {
 	ID        string     `json:"id"`
@@ -157,13 +160,12 @@ type Share struct {
 	RevokedAt *time.Time `json:"revoked_at"`
 }
 
-// Store keeps accounts; db.Accounts is one. Methods that make a credential return its secret beside
-// it, this once. Writes check their input (*Invalid) and tell listeners, so that an open event
-// stream of a caller whose credential ended can close at once: it authenticates again when it hears
-// of a change.
+// Store stores accounts; db.Accounts implements it. Methods that create a credential return its
+// secret once, beside it. Writes check their input (*Invalid) and notify listeners, so that an
+// event stream can authenticate its caller again and close if the credential has ended.
 type Store interface {
-	// Authenticate recognises a token, session or share by its secret. ErrNoCredentials,
-	// ErrExpired. Each visit prolongs a session.
+	// Authenticate identifies the holder of a token, session or share by its secret, and extends a
+	// session. ErrNoCredentials, ErrExpired.
 	Authenticate(ctx context.Context, secret string) (Identity, error)
 
 	CreateToken(ctx context.Context, by Identity, want NewToken) (Token, string, error)
@@ -172,45 +174,46 @@ type Store interface {
 
 	People(ctx context.Context) ([]Person, error) // by name
 	// SetRole and SetDisabled refuse to leave no admin (ErrLastAdmin). Disabling ends at once the
-	// person's sessions and what the person gave out: tokens, unused links, shares. Whoever is no
-	// admin any more loses, of what they gave out, unused links and tokens that may do more than
-	// their role.
+	// person's sessions and the tokens, unused links and shares that the person created. A person
+	// who is no longer an admin loses the unused links and the tokens they created that may do more
+	// than their new role.
 	SetRole(ctx context.Context, personID string, role Role) error
 	SetDisabled(ctx context.Context, personID string, disabled bool) error
 
-	// CreateSignInLink makes a link by which a person signs in on another device.
+	// CreateSignInLink makes a link with which a person signs in on another device.
 	CreateSignInLink(ctx context.Context, by Identity, personID string) (Link, string, error)
 	CreateInvite(ctx context.Context, by Identity, want NewInvite) (Link, string, error)
 	Invites(ctx context.Context) ([]Link, error) // newest first
 	RevokeInvite(ctx context.Context, id string) error
-	// Look says what a link would do without using it up: browsers and mail programs fetch links
-	// unasked, so only a form's POST may redeem. ErrNoCredentials, ErrExpired, ErrUsed.
+	// Look returns what a link would do without using it: browsers and mail programs fetch links
+	// unasked, so only a form's POST may redeem one. ErrNoCredentials, ErrExpired, ErrUsed.
 	Look(ctx context.Context, secret string) (Link, error)
-	// Redeem uses a link up and signs its person in. The browser that used it, known by a secret of
-	// its own ("" for none), gets the same session again, in case that the answer was lost; device is
-	// its User-Agent.
+	// Redeem uses a link and signs its person in. If the answer was lost, the browser that used it,
+	// identified by a secret of its own ("" for none), gets the same session again. device is its
+	// User-Agent.
 	Redeem(ctx context.Context, link, browser, device string) (Session, string, error)
 
 	Sessions(ctx context.Context, personID string) ([]Session, error) // live ones, latest visit first
 	EndSession(ctx context.Context, personID, id string) error
 
-	// SetPIN lets a person come back by a PIN on a device, which has a secret of its own. *Invalid.
+	// SetPIN lets a person sign in again by a PIN on a device, which has a secret of its own.
+	// *Invalid.
 	SetPIN(ctx context.Context, personID, device, pin, browser string) error
 	ForgetPINs(ctx context.Context, personID string) error // on every device
 	PINs(ctx context.Context, personID string) ([]PIN, error)
 	OnDevice(ctx context.Context, device string) ([]OnDevice, error) // by name
 	// ComeBack signs a person in by a PIN set on this device, and ends the session that the browser
-	// had; leaving is its id, "" for none. *WrongPIN.
+	// had, whose id is leaving, "" for none. *WrongPIN.
 	ComeBack(ctx context.Context, personID, device, pin, browser, leaving string) (Session, string, error)
 
-	// CreateShare makes a read-only link. Its secret is the credential itself: the page that the
-	// link opens authenticates it and sets it as a cookie.
+	// CreateShare makes a read-only link. Its secret is the credential itself: the page behind the
+	// link authenticates it and sets it as a cookie.
 	CreateShare(ctx context.Context, by Identity, want NewShare) (Share, string, error)
 	Shares(ctx context.Context, studyID string) ([]Share, error) // newest first
 	RevokeShare(ctx context.Context, studyID, id string) error
 }
 
-// Role is what a caller may do. Each includes those before it.
+// Role is a set of permissions. Each role includes those before it.
 type Role string
 
 const (
@@ -219,7 +222,7 @@ const (
 	Admin    Role = "admin"    // all
 )
 
-// Roles from least to most.
+// Roles has all roles, from least to most.
 var Roles = []Role{Viewer, Operator, Admin}
 
 // ParseRole returns the role of that name.
@@ -230,14 +233,14 @@ func ParseRole(name string) (Role, error) {
 	return "", fmt.Errorf("%q is no role: use %s, %s or %s", name, Viewer, Operator, Admin)
 }
 
-// Includes says whether r may do all that other may. An unknown role includes nothing and is
+// Includes reports whether r may do all that other may. An unknown role includes nothing and is
 // included in nothing.
 func (r Role) Includes(other Role) bool {
 	mine, theirs := slices.Index(Roles, r), slices.Index(Roles, other)
 	return theirs >= 0 && mine >= theirs
 }
 
-// Title is the role as a person reads it.
+// Title returns the role's name with a capital letter.
 func (r Role) Title() string {
 	if r == "" {
 		return ""
@@ -252,8 +255,8 @@ const SecretPrefix = "headroom_"
 // cookies.
 func NewSecret() string { return SecretPrefix + rand.Text() }
 
-// SecretOf is a secret that is the same each time it is made of these two, of which one at least is
-// secret: it need not be made twice where the answer with it was lost.
+// SecretOf derives a secret from two texts, of which at least one must be secret. If the answer
+// with a secret was lost, it can be derived again.
 func SecretOf(one, other string) string {
 	sum := sha256.Sum256([]byte(one + " " + other))
 	return SecretPrefix + base32.StdEncoding.EncodeToString(sum[:])[:len(rand.Text())]
@@ -262,14 +265,14 @@ func SecretOf(one, other string) string {
 // NewID returns a new identifier, which need not be secret.
 func NewID() string { return strings.ToLower(rand.Text())[:16] }
 
-// Hash is all that is stored of a secret. A fast hash is enough: secrets are random, there is
-// nothing to guess.
+// Hash returns what is stored of a secret. A fast hash is enough, since secrets are random and
+// cannot be guessed.
 func Hash(secret string) []byte {
 	sum := sha256.Sum256([]byte(secret))
 	return sum[:]
 }
 
-// What can be wrong with a credential or a change.
+// Errors of credentials and changes.
 var (
 	ErrNoCredentials = errors.New("no such credential")
 	ErrExpired       = errors.New("this credential has expired or was revoked")
@@ -279,7 +282,7 @@ var (
 	ErrNameTaken     = errors.New("somebody has that name already")
 )
 
-// Invalid is one faulty field of what was asked for.
+// Invalid is the error for a faulty field of a request.
 type Invalid struct {
 	Field   string // its name in JSON
 	Message string
@@ -290,7 +293,7 @@ func (e *Invalid) Error() string { return e.Field + ": " + e.Message }
 // longestName in characters.
 const longestName = 200
 
-// NewToken is a token to be made.
+// NewToken describes a token to be created.
 type NewToken struct {
 	Name      string     `json:"name"`
 	Role      Role       `json:"role"`
@@ -311,7 +314,7 @@ func (n NewToken) Check(now time.Time) error {
 	return cmp.Or(checkName(n.Name), CheckRole(n.Role), reach, checkExpiry(n.ExpiresAt, now, 0))
 }
 
-// NewInvite is an invite to be made.
+// NewInvite describes an invite to be created.
 type NewInvite struct {
 	Name      string     `json:"name"`
 	Role      Role       `json:"role"`
@@ -323,7 +326,7 @@ func (n NewInvite) Check(now time.Time) error {
 	return cmp.Or(checkName(n.Name), CheckRole(n.Role), checkExpiry(n.ExpiresAt, now, LongestInvite))
 }
 
-// NewShare is a read-only link to be made.
+// NewShare describes a read-only link to be created.
 type NewShare struct {
 	StudyID   string    `json:"study_id"`
 	Name      string    `json:"name"`
@@ -349,7 +352,7 @@ func checkName(name string) error {
 	return nil
 }
 
-// CheckRole returns *Invalid for what is no role.
+// CheckRole returns *Invalid unless role is one of the roles.
 func CheckRole(role Role) error {
 	if _, err := ParseRole(string(role)); err != nil {
 		return &Invalid{"role", err.Error()}
@@ -357,10 +360,10 @@ func CheckRole(role Role) error {
 	return nil
 }
 
-// lastYear is the last that JSON's form of moments (RFC 3339) can write.
+// lastYear is the last year that RFC 3339 can represent.
 const lastYear = 9999
 
-// checkExpiry refuses an end that has been, or is further away than longest, where that is not 0.
+// checkExpiry refuses a time in the past, or further away than longest unless that is 0.
 func checkExpiry(at *time.Time, now time.Time, longest time.Duration) error {
 	switch {
 	case at == nil:
@@ -376,26 +379,26 @@ func checkExpiry(at *time.Time, now time.Time, longest time.Duration) error {
 }
 
 const (
-	// PINTries is how many wrong PINs of a person are looked at on a device; then they sign in by a
-	// link, and set it anew.
+	// PINTries is how many wrong PINs of a person a device may try. Then the person signs in by a
+	// link and sets a new one.
 	PINTries = 5
 	// pinRounds of PBKDF2 with SHA-256 take about a tenth of a second.
 	pinRounds = 300_000
 )
 
-// PIN is where somebody can come back by a PIN.
+// PIN is a device on which a person can sign in by a PIN.
 type PIN struct {
 	Browser  string    // the device's own description of itself
 	LastUsed time.Time // to come back, or when it was set
 }
 
-// OnDevice is somebody who can come back on a device by a PIN.
+// OnDevice is a person who can sign in on a device by a PIN.
 type OnDevice struct {
 	PersonID, Name string
 	Left           int // tries; none is left after too many wrong ones
 }
 
-// WrongPIN is what a wrong PIN gets, and any PIN of somebody who cannot come back by one.
+// WrongPIN is the error for a wrong PIN, and for any PIN of a person who cannot sign in by one.
 type WrongPIN struct{ Left int }
 
 func (e *WrongPIN) Error() string {
@@ -405,7 +408,7 @@ func (e *WrongPIN) Error() string {
 	return fmt.Sprintf("that is not the PIN; tries left: %d", e.Left)
 }
 
-// CheckPIN returns *Invalid for what is no PIN or among the first that anybody would try.
+// CheckPIN returns *Invalid for a text that is no PIN or that is easily guessed.
 func CheckPIN(pin string) error {
 	if len(pin) < 4 || len(pin) > 8 || strings.Trim(pin, "0123456789") != "" {
 		return &Invalid{"pin", "write 4 to 8 digits"}
@@ -422,7 +425,7 @@ func CheckPIN(pin string) error {
 	return nil
 }
 
-// RoleByPIN is what somebody of that role may do who came in by a PIN: a few digits make no admin.
+// RoleByPIN returns the role of a person who signed in by a PIN: a few digits do not make an admin.
 func RoleByPIN(role Role) Role {
 	if role.Includes(Operator) {
 		return Operator
@@ -430,8 +433,8 @@ func RoleByPIN(role Role) Role {
 	return role
 }
 
-// DerivePIN is what is stored of a PIN (PBKDF2, RFC 8018). Its salt is a secret of the device, so
-// that the database alone gives nothing to guess at.
+// DerivePIN returns what is stored of a PIN (PBKDF2, RFC 8018). The salt is a secret of the device,
+// so that the database alone does not suffice for guessing.
 func DerivePIN(pin, device, personID string) ([]byte, error) {
 	return pbkdf2.Key(sha256.New, pin, []byte(device+" "+personID), pinRounds, sha256.Size)
 }

@@ -1,8 +1,7 @@
-// Package derived keeps what is worked out from versions of things, as studies are: states,
-// readouts, charts, rendered sections. Whoever wants something that is not there waits for it
-// together with all others who want the same (Get), or lets it be worked out behind his back
-// (Behind). All of it can be worked out again, and goes when there is no room: what is kept is
-// bounded in bytes, what was used longest ago goes first.
+// Package derived caches values computed from versions of things such as studies: states, readouts,
+// charts, rendered sections. Callers who want the same value wait for one computation of it (Get),
+// or have it computed in the background (Behind). Every value can be computed again, so the cache
+// is bounded in bytes and drops the least recently used ones.
 package derived
 
 import (
@@ -23,27 +22,28 @@ import (
 	"headroom/internal/supervisor"
 )
 
-// Source is a version of something, from which other things are derived.
+// Source is a version of a thing from which values are derived.
 type Source[S any] interface {
-	// Identity is what it is a version of, which, and a hash that tells it from one as it might be.
+	// Identity returns the thing's id, the version, and a hash that distinguishes it from a
+	// hypothetical version of that number.
 	Identity() (id string, version int64, hash string)
-	// BytesBeside is the memory that it holds and none of some other versions does.
+	// BytesBeside returns the memory that this version holds and none of the others does.
 	BytesBeside(others ...S) int64
 }
 
-// How much is kept of one thing: so many versions, and beside the newest so many of older ones with
-// something large derived from them; of what else is derived from one thing that part of all room,
-// so that whoever asks for ever more of one leaves the others theirs.
+// How much is kept of one thing: mostVersions versions, large values of the newest and of mostBack
+// older ones, and other values up to a mostSmall-th of the limit, so that requests for ever new
+// values of one thing do not evict those of others.
 const (
 	mostVersions = 32
-	mostBack     = 2
-	mostSmall    = 16 // of what else is derived from one thing, in parts of all room
+	mostOlder    = 2
+	smallShare   = 16 // of what else is derived from one thing, in parts of all room
 )
 
-// entryBytes is about what the maps and lists of one value take.
+// entryBytes estimates the maps and list elements for one value.
 const entryBytes = 300
 
-// Store keeps versions and what was derived from them. Its methods are safe for concurrent use.
+// Store caches versions and the values derived from them. Its methods are safe for concurrent use.
 type Store[S Source[S]] struct {
 	*scheduler.Scheduler // by whose Compute all numerical work goes
 
@@ -60,7 +60,7 @@ type Store[S Source[S]] struct {
 	held    map[*version[S]]int // versions from which something is being derived, by how often
 	lines   scheduler.Queues    // of what is worked out behind requests, by id
 
-	tasks taskBook
+	tasks taskList
 }
 
 type thing[S Source[S]] struct {
@@ -80,7 +80,7 @@ type version[S Source[S]] struct {
 	bytes  int64 // of the values
 }
 
-// entry is a place in the order of use: of a version, or of a value derived from one.
+// entry is an element of the list in order of use: a version, or a value derived from one.
 type entry[S Source[S]] struct {
 	version *version[S]
 	what    any // nil is the version itself
@@ -89,7 +89,7 @@ type entry[S Source[S]] struct {
 	made    time.Time
 }
 
-// key names what is derived from a version.
+// key identifies a value derived from a version.
 type key struct {
 	id      string
 	version int64
@@ -97,9 +97,9 @@ type key struct {
 	what    any
 }
 
-// New returns a store that holds at most limit bytes and lets so many compute at once. What is
-// derived under the name large grows with the square of a version: of one thing that of the newest
-// version stays, and that of few others.
+// New returns a store that holds at most limit bytes and lets places computations run at the same
+// time. Values with the name large grow with the square of a version's size, so that of one thing
+// only the newest and a few others are kept.
 func New[S Source[S]](limit int64, places int, large any, log *slog.Logger) *Store[S] {
 	return &Store[S]{
 		Scheduler: scheduler.New(places), Jobs: supervisor.New(log), large: large, limit: limit,
@@ -107,7 +107,7 @@ func New[S Source[S]](limit int64, places int, large any, log *slog.Logger) *Sto
 	}
 }
 
-// UpTo returns the highest version kept that is not above at (0: the highest of all), or nothing.
+// UpTo returns the highest cached version that is at most at; 0 means the highest of all.
 func (s *Store[S]) UpTo(id string, at int64) (source S, found bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,7 +122,7 @@ func (s *Store[S]) UpTo(id string, at int64) (source S, found bool) {
 	return source, false
 }
 
-// Put keeps a version and returns the one to use: the same one, or that which was there before.
+// Put caches a version and returns the one to use, which is the cached one if there is one already.
 func (s *Store[S]) Put(source S) S {
 	id, number, hash := source.Identity()
 	s.mu.Lock()
@@ -138,7 +138,7 @@ func (s *Store[S]) Put(source S) S {
 		return t.versions[at].source
 	}
 	v := &version[S]{source: source, id: id, number: number, hash: hash, values: map[any]*list.Element{}}
-	s.holds(t, source.BytesBeside(t.beside(at)...))
+	s.addBytes(t, source.BytesBeside(t.neighbours(at)...))
 	t.versions = slices.Insert(t.versions, at, v)
 	v.place = s.recent.PushFront(&entry[S]{version: v})
 	s.touch(v.place)
@@ -149,19 +149,18 @@ func (s *Store[S]) Put(source S) S {
 	return source
 }
 
-// find is where the version of that number is kept, or would be.
+// find returns the index at which the version of that number is kept or belongs.
 func (t *thing[S]) find(number int64) (at int, there bool) {
 	return slices.BinarySearchFunc(t.versions, number, func(v *version[S], number int64) int { return cmp.Compare(v.number, number) })
 }
 
-// beside are the versions between which one stands at index at, or would: what neither of them
-// shares with it, none does.
-func (t *thing[S]) beside(at int) []S {
+// neighbours returns the neighbours of the version at index at: what it shares with neither of them
+// it shares with none.
+func (t *thing[S]) neighbours(at int) []S {
 	return lists.Map(t.versions[max(at-1, 0):min(at+1, len(t.versions))], func(v *version[S]) S { return v.source })
 }
 
-// Newest returns what was derived under the name large from the highest version that has it, and
-// that version.
+// Newest returns the large value of the highest version that has one, and that version.
 func Newest[T any, S Source[S]](s *Store[S], id string) (from S, value T, found bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -178,7 +177,7 @@ func (t *thing[S]) newest() *version[S] {
 	return slices.MaxFunc(t.large, func(a, b *version[S]) int { return cmp.Compare(a.number, b.number) })
 }
 
-// kept is where the version of a key is, nil if it is not kept.
+// kept returns the cached version of a key, nil if there is none.
 func (s *Store[S]) kept(k key) *version[S] {
 	t := s.things[k.id]
 	if t == nil {
@@ -190,14 +189,14 @@ func (s *Store[S]) kept(k key) *version[S] {
 	return nil
 }
 
-// keeps tells whether what is derived under a key now would be kept.
-func (s *Store[S]) keeps(k key) bool {
+// wouldKeep reports whether a value with that key would be cached now.
+func (s *Store[S]) wouldKeep(k key) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.kept(k) != nil
 }
 
-// hold keeps a version from going, as often as it is not let go of by -1.
+// hold protects a version from eviction (by = 1), until it is called with −1 as often.
 func (s *Store[S]) hold(v *version[S], by int) {
 	if v == nil {
 		return
@@ -207,8 +206,7 @@ func (s *Store[S]) hold(v *version[S], by int) {
 	}
 }
 
-// keep keeps what was derived from a version, in place of what was there before, if the version is
-// kept itself.
+// keep caches a value in place of an earlier one, if its version is cached.
 func (s *Store[S]) keep(k key, value any, bytes int64) {
 	v := s.kept(k)
 	if v == nil {
@@ -222,15 +220,15 @@ func (s *Store[S]) keep(k key, value any, bytes int64) {
 	s.used += bytes
 	s.touch(v.values[k.what])
 	if t := s.things[k.id]; k.what == s.large {
-		s.fewLarge(t, v)
+		s.trimLarge(t, v)
 	} else {
 		t.small += bytes
-		s.fewSmall(t)
+		s.trimSmall(t)
 	}
 	s.shrink()
 }
 
-// bytesOf is the memory that a value holds.
+// bytesOf returns the memory that a value holds.
 func bytesOf(value any) int64 {
 	if sized, ok := value.(interface{ Bytes() int64 }); ok {
 		return entryBytes + sized.Bytes()
@@ -238,18 +236,18 @@ func bytesOf(value any) int64 {
 	return entryBytes + memory.NewMeter().Of(value) + int64(reflect.TypeOf(value).Size())
 }
 
-// touch notes that something is used. A version comes before what was derived from it, so that this
-// goes first.
+// touch marks an entry as used. Its version is put before it, so that values are dropped before
+// their version.
 func (s *Store[S]) touch(place *list.Element) {
 	s.recent.MoveToFront(place)
 	s.recent.MoveToFront(place.Value.(*entry[S]).version.place)
 }
 
-// fewLarge keeps something large of few versions beside v, from which it was derived just now. That
-// of the newest stays to extend; that of the one which was newest before goes, since the two share
-// nearly everything; of the others the last stay. What is held goes only where all that takes more
-// than half of the room.
-func (s *Store[S]) fewLarge(t *thing[S], v *version[S]) {
+// trimLarge drops large values when one of v has been added. That of the newest version stays, to
+// be extended. That of the previous newest is dropped, since the two share nearly everything. Of
+// the others the latest mostBack stay. Held versions are dropped only if all of them take more than
+// half of the limit.
+func (s *Store[S]) trimLarge(t *thing[S], v *version[S]) {
 	var before *version[S]
 	if len(t.large) > 0 {
 		before = t.newest()
@@ -259,7 +257,7 @@ func (s *Store[S]) fewLarge(t *thing[S], v *version[S]) {
 	if newest == v && before != nil && s.held[before] == 0 {
 		s.clear(before)
 	}
-	spare, bytes := len(t.large)-1-mostBack, -newest.bytes
+	spare, bytes := len(t.large)-1-mostOlder, -newest.bytes
 	for _, old := range t.large {
 		bytes += old.bytes
 	}
@@ -274,9 +272,9 @@ func (s *Store[S]) fewLarge(t *thing[S], v *version[S]) {
 	}
 }
 
-// fewSmall keeps what was used last of what else was derived from one thing.
-func (s *Store[S]) fewSmall(t *thing[S]) {
-	for place := s.recent.Back(); t.small > s.limit/mostSmall; {
+// trimSmall drops the least recently used small values of a thing that has too many.
+func (s *Store[S]) trimSmall(t *thing[S]) {
+	for place := s.recent.Back(); t.small > s.limit/smallShare; {
 		e := place.Value.(*entry[S])
 		place = place.Prev()
 		if s.things[e.version.id] == t && e.what != nil && e.what != s.large {
@@ -285,8 +283,8 @@ func (s *Store[S]) fewSmall(t *thing[S]) {
 	}
 }
 
-// shrink drops what was used longest ago until the rest fits. What is held stays, beside a quarter
-// of the limit for the others, and so does what was used last, however large it is.
+// shrink drops the least recently used entries until the rest fits. Held versions stay, with a
+// quarter of the limit for the others, and so does the last one used, however large it is.
 func (s *Store[S]) shrink() {
 	most := s.limit / 4
 	for v := range s.held {
@@ -304,7 +302,7 @@ func (s *Store[S]) shrink() {
 	}
 }
 
-// dropOldest drops the version used longest ago of those that nobody holds.
+// dropOldest drops the least recently used version that is not held.
 func (s *Store[S]) dropOldest(t *thing[S]) {
 	for place := s.recent.Back(); place != nil; place = place.Prev() {
 		if e := place.Value.(*entry[S]); s.things[e.version.id] == t && e.what == nil && s.held[e.version] == 0 {
@@ -350,27 +348,27 @@ func (s *Store[S]) drop(v *version[S]) {
 	at, _ := t.find(v.number)
 	t.versions = slices.Delete(t.versions, at, at+1)
 	if len(t.versions) == 0 {
-		s.holds(t, -t.content)
+		s.addBytes(t, -t.content)
 		delete(s.things, v.id)
 		return
 	}
-	s.holds(t, -v.source.BytesBeside(t.beside(at)...))
+	s.addBytes(t, -v.source.BytesBeside(t.neighbours(at)...))
 }
 
-// holds takes note that bytes more are held of a thing's versions, or less.
-func (s *Store[S]) holds(t *thing[S], bytes int64) {
+// addBytes adds to the bytes of a thing's versions.
+func (s *Store[S]) addBytes(t *thing[S], bytes int64) {
 	t.content += bytes
 	s.used += bytes
 }
 
-// Held is how much is kept of one kind.
+// Held is how much is cached of one kind.
 type Held struct {
 	Bytes   int64
 	Entries int
 }
 
-// Held tells how much is kept: of the versions themselves, under the name "versions", and of what
-// was derived from them, by what its name says of its kind.
+// Held returns how much is cached: of versions under the name "versions", and of values by the Kind
+// of their names.
 func (s *Store[S]) Held() map[string]Held {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -393,15 +391,13 @@ func (s *Store[S]) Held() map[string]Held {
 	return by
 }
 
-// Work behind requests that nobody has asked for during leaseTime is given up; behindTime bounds
-// all of it.
+// Background work ends leaseTime after it was last asked for, and after behindTime in any case.
 const (
 	leaseTime  = 20 * time.Second
 	behindTime = 30 * time.Minute
 )
 
-// flight is the working out of one thing, for all who wait for it. It ends when nobody does any
-// more.
+// flight is one computation for all who wait for it. It is cancelled when nobody waits any more.
 type flight[S Source[S]] struct {
 	of      *version[S] // nil if that is not kept
 	since   time.Time
@@ -414,10 +410,10 @@ type flight[S Source[S]] struct {
 	err     error
 }
 
-// Now is how urgent the most urgent of those who wait is.
+// Now returns the urgency of the most urgent waiter.
 func (f *flight[S]) Now() scheduler.Urgency { return scheduler.Urgency(f.urgency.Load()) }
 
-// work is a way to something.
+// work describes how to compute a value.
 type work struct {
 	what   any
 	within time.Duration // how old it may be, 0 for any age
@@ -425,20 +421,21 @@ type work struct {
 	do     func(ctx context.Context) (any, error)
 }
 
-// Get returns what is derived from a version under the name what: as it is kept, else as compute
-// makes it, once for all who wait. Compute's context is as urgent as the most urgent of them, and
-// ends when the last of them has left. An error, or a panic, is told to all and not kept.
+// Get returns the value of a version that has the name what: the cached one, or else the result of
+// compute, which runs once for all who wait. The context of compute has the urgency of the most
+// urgent of them and ends when the last of them has left. Errors and panics are returned to all and
+// not cached.
 func Get[T any, S Source[S]](ctx context.Context, s *Store[S], of S, what any, compute func(ctx context.Context) (T, error)) (T, error) {
 	return Fresh(ctx, s, of, what, 0, compute)
 }
 
-// Fresh is Get of what is worked out anew when it is older than within.
+// Fresh is Get for a value that is computed again when it is older than within.
 func Fresh[T any, S Source[S]](ctx context.Context, s *Store[S], of S, what any, within time.Duration, compute func(ctx context.Context) (T, error)) (T, error) {
 	return await[T](ctx, s, of, work{what, within, false, func(ctx context.Context) (any, error) { return compute(ctx) }})
 }
 
-// Lasting is Get of what takes longer than some wait for one answer: it goes on for leaseTime after
-// the last of them has left, so that who asks again finds it further, and one day done.
+// Lasting is Get for a value that takes longer than some callers wait: the computation goes on for
+// leaseTime after the last of them has left, so that repeated requests finally get it.
 func Lasting[T any, S Source[S]](ctx context.Context, s *Store[S], of S, what any, compute func(ctx context.Context) (T, error)) (T, error) {
 	return await[T](ctx, s, of, work{what, 0, true, func(ctx context.Context) (any, error) { return compute(ctx) }})
 }
@@ -460,12 +457,11 @@ func await[T any, S Source[S]](ctx context.Context, s *Store[S], of S, w work) (
 	return value.(T), nil
 }
 
-// Behind tells whether work, which goes by the name what, has been done on a version, having waited
-// for that until ctx ends at the longest. Where it has not, it goes on behind the request for as
-// long as Behind is called for it every now and then, one work of a thing after another, each going
-// on from what the one before it left: whoever shows what comes of it comes back, and one who goes
-// away takes nothing from the others. Since is when it began. The error is that of work, never that
-// ctx has ended.
+// Behind reports whether the work named what has been done on a version, after waiting for that
+// until ctx ends. If it is not done, it goes on in the background as long as Behind is called for
+// it now and then; the works on one thing run one at a time, since each continues from the results
+// of the one before. since is when it began. The error is that of the work and never that ctx has
+// ended.
 func (s *Store[S]) Behind(ctx context.Context, of S, what any, do func(ctx context.Context) error) (ready bool, since time.Time, err error) {
 	id, _, _ := of.Identity()
 	inLine := func(ctx context.Context) error {
@@ -494,7 +490,7 @@ func (s *Store[S]) Behind(ctx context.Context, of S, what any, do func(ctx conte
 	}
 }
 
-// join returns what is kept, or lets its caller, who must leave, take part in working it out.
+// join returns the cached value, or the flight that computes it. The caller must leave that flight.
 func (s *Store[S]) join(ctx context.Context, of S, w work) (value any, f *flight[S]) {
 	id, number, hash := of.Identity()
 	k := key{id, number, hash, w.what}
@@ -515,7 +511,7 @@ func (s *Store[S]) join(ctx context.Context, of S, w work) (value any, f *flight
 		own, end := context.WithCancel(scheduler.With(context.Background(), f)) // with nothing of whoever asks: it is for all
 		f.end, s.flights[k] = end, f
 		s.hold(v, 1)
-		go s.fly(own, k, f, w.do)
+		go s.run(own, k, f, w.do)
 	}
 	f.waiting++
 	f.urgency.Store(min(f.urgency.Load(), urgency))
@@ -528,8 +524,8 @@ func (s *Store[S]) join(ctx context.Context, of S, w work) (value any, f *flight
 	return nil, f
 }
 
-// leave ends a flight for which nobody waits any more; what it is derived from need not stay then,
-// nor what has come of it, to which the runtime's timers would lead for as long as the lease was.
+// leave cancels a flight for which nobody waits any more. It drops the flight's references, because
+// the runtime's timer keeps the flight itself reachable as long as the lease.
 func (s *Store[S]) leave(f *flight[S]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -545,7 +541,7 @@ func (s *Store[S]) left(f *flight[S]) {
 	}
 }
 
-func (s *Store[S]) fly(ctx context.Context, k key, f *flight[S], do func(ctx context.Context) (any, error)) {
+func (s *Store[S]) run(ctx context.Context, k key, f *flight[S], do func(ctx context.Context) (any, error)) {
 	defer close(f.done)
 	var value any
 	err := supervisor.Recovered(ctx, func(ctx context.Context) (err error) {
@@ -553,7 +549,7 @@ func (s *Store[S]) fly(ctx context.Context, k key, f *flight[S], do func(ctx con
 		return err
 	})
 	var bytes int64
-	kept := err == nil && s.keeps(k)
+	kept := err == nil && s.wouldKeep(k)
 	if kept {
 		bytes = bytesOf(value)
 	}
@@ -571,16 +567,16 @@ func (s *Store[S]) fly(ctx context.Context, k key, f *flight[S], do func(ctx con
 	}
 }
 
-// Together serves at once all who want something of one thing at the same time: those who come
-// while others are served are served next, together. The zero value is ready.
+// Together collects requests about one thing and serves all that are waiting at the same time.
+// Those that arrive while others are served are served next. The zero value is ready to use.
 type Together[Q any] struct {
 	mutex   sync.Mutex
 	waiting map[string][]Q // by id; a thing that is listed is being served
 }
 
-// Join adds one to those who wait at the thing of that id. Unless somebody does so already, it has
-// serve called behind its caller with all who wait, and again until nobody does. serve returns
-// those whom it left to the next time, when they come first.
+// Join adds a request about the thing of that id. Unless the thing is being served already, serve
+// is called in the background with all waiting requests, again and again until there are none.
+// serve returns the requests that it leaves for its next call, where they come first.
 func (t *Together[Q]) Join(id string, one Q, serve func(all []Q) (left []Q)) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
@@ -599,7 +595,7 @@ func (t *Together[Q]) Join(id string, one Q, serve func(all []Q) (left []Q)) {
 	}()
 }
 
-// take returns all who wait, those left from before first; where nobody does, serving ends.
+// take returns the waiting requests, those in left first. If there are none, serving ends.
 func (t *Together[Q]) take(id string, left []Q) []Q {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()

@@ -281,8 +281,8 @@ func audit(t *rapid.T, s *Store[page]) {
 			small += bytes
 			own, places = own+bytes, places+1+len(v.values)
 		}
-		if small != thing.small || small > s.limit/mostSmall {
-			t.Fatalf("%d bytes of small things are counted, there are %d of at most %d", thing.small, small, s.limit/mostSmall)
+		if small != thing.small || small > s.limit/smallShare {
+			t.Fatalf("%d bytes of small things are counted, there are %d of at most %d", thing.small, small, s.limit/smallShare)
 		}
 		if len(thing.versions) == 0 {
 			t.Fatalf("nothing is kept of %s", id)

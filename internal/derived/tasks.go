@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// Task is a kind of work that goes on behind requests whether or not anybody waits for it, one of
-// the kind at a thing: what it has come to is asked for by the kind and the thing's id.
+// Task is a kind of background work that runs whether or not anybody waits for it, at most one of
+// the kind for each thing.
 type Task struct {
 	Kind   string
 	Limit  time.Duration // of one
 	AtOnce int           // at so many things, 0 for any number
 }
 
-// Progress is how a task stands, or ended.
+// Progress is the state or the outcome of a task.
 type Progress struct {
 	Wanted, Done int64 // in whatever the task counts
 	Going        bool
@@ -23,25 +23,25 @@ type Progress struct {
 	Failed       error // why it ended early, if it did
 }
 
-// Why a task is not begun.
+// Reasons for not starting a task.
 var (
 	ErrGoing = errors.New("it goes on already")
 	ErrBusy  = errors.New("it goes on at as many things as it may")
 )
 
-// mostTasks is how many tasks are known that have ended.
+// mostTasks is how many ended tasks are remembered.
 const mostTasks = 2000
 
-// taskBook is the last task of each kind at each thing.
-type taskBook struct {
+// taskList has the last task of each kind for each thing.
+type taskList struct {
 	mutex sync.Mutex
 	last  map[taskKey]*Progress
 }
 
 type taskKey struct{ kind, id string }
 
-// Begin lets work go on as the thing's task. The error is ErrGoing, ErrBusy or
-// supervisor.ErrStopping; nothing is begun then.
+// Begin starts work as the thing's task. If it cannot be started, the error is ErrGoing, ErrBusy or
+// supervisor.ErrStopping.
 func (s *Store[S]) Begin(task Task, id string, wanted int64, work func(ctx context.Context) error) error {
 	one := &Progress{Wanted: wanted, Going: true}
 	if err := s.tasks.begin(task, id, one); err != nil {
@@ -54,13 +54,13 @@ func (s *Store[S]) Begin(task Task, id string, wanted int64, work func(ctx conte
 	return err
 }
 
-// Progress tells of the thing's last task; known is false where there was none.
+// Progress returns the state of the thing's last task; known is false if there is none.
 func (s *Store[S]) Progress(task Task, id string) (last Progress, known bool) {
 	s.tasks.with(task, id, func(one *Progress) { last, known = *one, true })
 	return last, known
 }
 
-// Advance notes how much of the thing's task is done, as done says of how it stood, if one goes on.
+// Advance sets how much of the thing's running task is done, which done computes from its progress.
 func (s *Store[S]) Advance(task Task, id string, done func(now Progress) int64) {
 	s.tasks.with(task, id, func(one *Progress) {
 		if one.Going {
@@ -69,12 +69,12 @@ func (s *Store[S]) Advance(task Task, id string, done func(now Progress) int64) 
 	})
 }
 
-// Stop has the thing's task end, if one goes on: the work looks at its progress where it may.
+// Stop marks the thing's running task as stopped; the work is expected to check its progress.
 func (s *Store[S]) Stop(task Task, id string) {
 	s.tasks.with(task, id, func(one *Progress) { one.Stopped = one.Stopped || one.Going })
 }
 
-func (b *taskBook) with(task Task, id string, do func(one *Progress)) {
+func (b *taskList) with(task Task, id string, do func(one *Progress)) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	if one := b.last[taskKey{task.Kind, id}]; one != nil {
@@ -82,7 +82,7 @@ func (b *taskBook) with(task Task, id string, do func(one *Progress)) {
 	}
 }
 
-func (b *taskBook) begin(task Task, id string, one *Progress) error {
+func (b *taskList) begin(task Task, id string, one *Progress) error {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	key, going := taskKey{task.Kind, id}, 0
@@ -107,7 +107,7 @@ func (b *taskBook) begin(task Task, id string, one *Progress) error {
 	return nil
 }
 
-func (b *taskBook) end(one *Progress, err error) {
+func (b *taskList) end(one *Progress, err error) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	one.Going, one.Failed = false, err

@@ -92,7 +92,7 @@ func TestTasksGoOnByThemselves(t *testing.T) {
 // Where too many tasks are known, those that go on stay.
 func TestTasksThatGoOnAreNotForgotten(t *testing.T) {
 	t.Parallel()
-	var book taskBook
+	var book taskList
 	begin := func(kind, id string) *Progress {
 		t.Helper()
 		one := &Progress{Going: true}

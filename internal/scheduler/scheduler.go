@@ -1,6 +1,6 @@
-// Package scheduler shares the processors among studies. Numerical work holds a place while it computes
-// and gives it up, at points of its own choosing, when its time slice is over and others wait: so
-// nobody's long computation keeps another study waiting for more than a slice.
+// Package scheduler shares the processors among studies. Numerical work holds a place while it
+// computes. When its time slice is over and others wait, it gives up the place at a checkpoint of
+// its own, so that no long computation delays another study by more than a slice.
 package scheduler
 
 import (
@@ -12,7 +12,8 @@ import (
 	"headroom/internal/optimizer/checkpoint"
 )
 
-// Urgency orders those who wait. Within one urgency the study that has computed least comes first.
+// Urgency orders the waiting work. Within one urgency the study that has computed least comes
+// first.
 type Urgency int
 
 const (
@@ -25,21 +26,21 @@ const (
 // String names the urgency for metrics.
 func (u Urgency) String() string { return [...]string{"choosing", "reading", "checking"}[u] }
 
-// Urgent says how urgent work is now, which is asked before each slice: somebody in a hurry may come
-// to wait for what others began.
+// Urgent returns the present urgency of some work. It is asked before each slice, because more
+// urgent callers may join those who wait for a result.
 type Urgent interface{ Now() Urgency }
 
-// Now makes an urgency one that stays.
+// Now returns u: an Urgency is an Urgent that never changes.
 func (u Urgency) Now() Urgency { return u }
 
 type urgentKey struct{}
 
-// With says how urgent the work under ctx is; without it, it is Reading.
+// With sets the urgency of the work under ctx. The default is Reading.
 func With(ctx context.Context, urgent Urgent) context.Context {
 	return context.WithValue(ctx, urgentKey{}, urgent)
 }
 
-// Of is how urgent the work under ctx is.
+// Of returns the urgency of the work under ctx.
 func Of(ctx context.Context) Urgent {
 	if urgent, ok := ctx.Value(urgentKey{}).(Urgent); ok {
 		return urgent
@@ -48,14 +49,14 @@ func Of(ctx context.Context) Urgent {
 }
 
 const (
-	// timeSlice is how long work may go on while others wait.
+	// timeSlice is how long work may run while others wait.
 	timeSlice = 10 * time.Millisecond
-	// anyonesGrant: every so many grants the one who has waited longest is served, however little
-	// urgent, so that nobody starves.
-	anyonesGrant = 8
+	// longestWaitingEvery is after how many grants the longest waiting work is served regardless of
+	// urgency, so that none starves.
+	longestWaitingEvery = 8
 )
 
-// Scheduler gives out the places. Its methods are safe for concurrent use.
+// Scheduler grants the places. Its methods are safe for concurrent use.
 type Scheduler struct {
 	mu      sync.Mutex
 	free    int
@@ -65,7 +66,7 @@ type Scheduler struct {
 	counts  [urgencies]Counts
 }
 
-// Counts count what was done with one urgency.
+// Counts counts the work of one urgency.
 type Counts struct {
 	Waiting, Running int
 	Slices           int           // taken so far
@@ -79,21 +80,22 @@ type request struct {
 	granted chan struct{}
 }
 
-// share is what a study has had of the processors, in virtual time: a study that comes new starts
-// level with the least served one that is there, so that nobody saves up slices by being away.
+// share is the processor time of a study. A new study starts level with the least served one
+// present, so that absence earns no advantage.
 type share struct {
 	used time.Duration
 	here int // pieces of work waiting or running
 }
 
-// New returns a scheduler with so many places, at least one.
+// New returns a scheduler with that many places, at least one.
 func New(places int) *Scheduler {
 	return &Scheduler{free: max(places, 1), studies: map[string]*share{}}
 }
 
-// Compute runs work for a study, as urgent as ctx says, once it has a place, and returns its error,
-// or that of ctx if ctx ends before. At a checkpoint, when its time slice is over and others wait, it
-// gives up the place and comes back with one. Work must not call Compute, nor wait for what does.
+// Compute runs work for a study, with the urgency of ctx, once it has a place. It returns the error
+// of work, or that of ctx if ctx ends while waiting. At a checkpoint after the end of a time slice
+// it gives up the place if others wait, and gets one again later. Work must not call Compute or
+// wait for anything that does.
 func (s *Scheduler) Compute(ctx context.Context, study string, work func(ctx context.Context) error) error {
 	s.arrive(study)
 	defer s.leave(study)
@@ -106,7 +108,8 @@ func (s *Scheduler) Compute(ctx context.Context, study string, work func(ctx con
 	return work(checkpoint.With(ctx, held.yield))
 }
 
-// holding is a place in use. All goroutines of one work come to rest while one of them yields.
+// holding is a place in use. While one goroutine of the work yields, the others stop at their
+// checkpoints.
 type holding struct {
 	scheduler *Scheduler
 	study     string
@@ -139,7 +142,7 @@ func (h *holding) end() {
 	h.scheduler.release(h)
 }
 
-// yields gives the place up if somebody waits for one; else the next slice begins at once.
+// yields gives up the place if others wait, else it starts the next slice.
 func (s *Scheduler) yields(h *holding) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -151,7 +154,7 @@ func (s *Scheduler) yields(h *holding) bool {
 	return true
 }
 
-// take waits for a place, and says as how urgent it was given.
+// take waits for a place and returns the urgency with which it was granted.
 func (s *Scheduler) take(ctx context.Context, study string) (Urgency, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
@@ -177,7 +180,7 @@ func (s *Scheduler) take(ctx context.Context, study string) (Urgency, error) {
 	return 0, ctx.Err()
 }
 
-// grant serves those who wait while there are places.
+// grant gives free places to waiting requests.
 func (s *Scheduler) grant() {
 	for s.free > 0 && len(s.waiting) > 0 {
 		r := s.next()
@@ -192,11 +195,11 @@ func (s *Scheduler) grant() {
 	}
 }
 
-// next is the most urgent request, of the study that has computed least, the earliest of these; now
-// and then the earliest of all.
+// next returns the most urgent request, of these the one whose study has computed least, of these
+// the earliest; now and then the earliest of all.
 func (s *Scheduler) next() *request {
 	best := s.waiting[0]
-	if s.grants%anyonesGrant == anyonesGrant-1 {
+	if s.grants%longestWaitingEvery == longestWaitingEvery-1 {
 		return best
 	}
 	for _, r := range s.waiting[1:] {
@@ -212,7 +215,7 @@ func (s *Scheduler) drop(r *request) {
 	s.waiting = slices.Delete(s.waiting, at, at+1)
 }
 
-// account adds the slice that ends now to what its study has had.
+// account adds the slice that ends now to its study's share.
 func (s *Scheduler) account(h *holding) {
 	now := time.Now()
 	took := now.Sub(h.since)
@@ -233,14 +236,14 @@ func (s *Scheduler) arrive(study string) {
 	defer s.mu.Unlock()
 	own := s.studies[study]
 	if own == nil {
-		own = &share{used: s.least()}
+		own = &share{used: s.leastUsed()}
 		s.studies[study] = own
 	}
 	own.here++
 }
 
-// least is what the least served study that is here has had.
-func (s *Scheduler) least() time.Duration {
+// leastUsed returns the time of the least served study present.
+func (s *Scheduler) leastUsed() time.Duration {
 	least, found := time.Duration(0), false
 	for _, other := range s.studies {
 		if !found || other.used < least {
@@ -259,7 +262,7 @@ func (s *Scheduler) leave(study string) {
 	}
 }
 
-// Counts tells what is going on, by urgency.
+// Counts returns the counts by urgency.
 func (s *Scheduler) Counts() map[Urgency]Counts {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -275,8 +278,8 @@ func (s *Scheduler) Counts() map[Urgency]Counts {
 	return by
 }
 
-// Queues let the callers of one study, or one address, pass one after another, or as many at once
-// as there are Places, those of different ones at once. The zero value is ready.
+// Queues is a set of queues by name, such as a study or an address: of each name's callers as many
+// pass at the same time as there are Places. The zero value is ready to use.
 type Queues struct {
 	Places int // for each; 0 stands for 1
 
@@ -284,20 +287,20 @@ type Queues struct {
 	lines map[string]*line
 }
 
-// line is the callers of one name. A place is taken by sending and given back by receiving.
+// line is the queue of one name. A place is taken by sending and given back by receiving.
 type line struct {
 	place   chan struct{}
 	members int // waiting or in a place; at 0 the queue is forgotten
 }
 
-// Enter waits for one of the places of a name.
+// Enter waits for a place in the queue of a name.
 func (q *Queues) Enter(ctx context.Context, id string) (leave func(), err error) {
 	mine := q.join(id)
 	select {
 	case mine.place <- struct{}{}:
-		return func() { <-mine.place; q.part(id, mine) }, nil
+		return func() { <-mine.place; q.leave(id, mine) }, nil
 	case <-ctx.Done():
-		q.part(id, mine)
+		q.leave(id, mine)
 		return nil, ctx.Err()
 	}
 }
@@ -317,7 +320,7 @@ func (q *Queues) join(id string) *line {
 	return mine
 }
 
-func (q *Queues) part(id string, mine *line) {
+func (q *Queues) leave(id string, mine *line) {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
 	if mine.members--; mine.members == 0 {

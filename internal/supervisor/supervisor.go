@@ -1,5 +1,5 @@
-// Package supervisor runs the work behind requests: every job recovers from its panics, is bounded
-// by a time of its own, ends when the program does, and is counted.
+// Package supervisor runs background jobs. Each job recovers from panics, has a time limit, ends
+// when the program does, and is counted.
 package supervisor
 
 import (
@@ -24,29 +24,29 @@ type Supervisor struct {
 	kinds map[string]Counts
 }
 
-// Counts count the jobs of one kind.
+// Counts counts the jobs of one kind.
 type Counts struct {
 	Running                          int
 	Done, Failed, TimedOut, Panicked int
 	Took                             time.Duration // all jobs that have ended, added up
 }
 
-// ErrStopping is why a job is not begun any more.
+// ErrStopping is the error for a job that is not started because the program is stopping.
 var ErrStopping = errors.New("the program is stopping")
 
-// ErrPanicked is what became of a job that panicked; errors of jobs wrap it.
+// ErrPanicked is wrapped by the error of a job that panicked.
 var ErrPanicked = errors.New("the job panicked")
 
-// New returns a supervisor that logs to log what goes wrong.
+// New returns a supervisor that logs failures to log.
 func New(log *slog.Logger) *Supervisor {
 	s := &Supervisor{log: log, kinds: map[string]Counts{}}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s
 }
 
-// Go runs job in the background with a context that ends with ctx, after limit or when the supervisor
-// stops, and hands what became of it to ended. Once the supervisor stops it runs nothing, and its
-// error is ErrStopping. Kind groups jobs in the counts; subject says in the log what it was about.
+// Go runs job in the background with a context that ends with ctx, after limit, or when the
+// supervisor stops, and passes the job's error to ended. After Stop it runs nothing and returns
+// ErrStopping. kind groups jobs in the counts; subject says in the log what the job was about.
 func (s *Supervisor) Go(ctx context.Context, kind, subject string, limit time.Duration, job func(ctx context.Context) error, ended func(error)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,7 +79,7 @@ func (s *Supervisor) Do(ctx context.Context, kind, subject string, limit time.Du
 	return <-ended
 }
 
-// Recovered runs job and turns a panic into an error with its stack that wraps ErrPanicked.
+// Recovered runs job and turns a panic into an error with the stack that wraps ErrPanicked.
 func Recovered(ctx context.Context, job func(ctx context.Context) error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -111,7 +111,7 @@ func (s *Supervisor) end(kind, subject string, err error, took time.Duration, wa
 	}
 }
 
-// Stop ends the jobs under way and waits for them. No job starts afterwards.
+// Stop cancels the running jobs and waits for them. No job starts afterwards.
 func (s *Supervisor) Stop() {
 	s.mu.Lock()
 	s.cancel()
@@ -119,7 +119,7 @@ func (s *Supervisor) Stop() {
 	s.all.Wait()
 }
 
-// Counts are those of every kind of job so far.
+// Counts returns the counts by kind of job.
 func (s *Supervisor) Counts() map[string]Counts {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -3,7 +3,7 @@ package memorytest
 
 import "runtime"
 
-// Held is how many bytes the heap holds that something can still reach.
+// Held returns how many bytes of the heap are still reachable.
 func Held() int64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -11,8 +11,8 @@ func Held() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// Allocated is how many bytes do allocates in all, which is never less than it holds at once.
-// Nothing else may run beside it.
+// Allocated returns how many bytes do allocates in all, which is never less than it holds at any
+// time. Nothing else may run at the same time.
 func Allocated(do func()) int {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -15,16 +15,16 @@ import (
 	"headroom/internal/account"
 )
 
-// Accounts is the account.Store, which says what its methods do. They take part in the transaction
-// of DB.Once when their context comes from there.
+// Accounts is the account.Store, where its methods are described. They join the transaction of
+// DB.Once if their context comes from there.
 type Accounts struct {
 	db *DB
 }
 
-// usedToWithin is how exactly last uses are kept, so that not every request writes.
-const usedToWithin = time.Minute
+// useResolution is the precision of times of last use, so that not every request writes.
+const useResolution = time.Minute
 
-// Authenticate recognises a token, session or share by its secret, and takes note of the use.
+// Authenticate identifies a token, session or share by its secret, and records its use.
 func (a *Accounts) Authenticate(ctx context.Context, secret string) (account.Identity, error) {
 	var who account.Identity
 	var expires, used *time.Time
@@ -45,7 +45,7 @@ func (a *Accounts) Authenticate(ctx context.Context, secret string) (account.Ide
 	case ended || (expires != nil && !expires.After(now)):
 		return account.Identity{}, account.ErrExpired
 	}
-	if used == nil || used.Before(now.Add(-usedToWithin)) {
+	if used == nil || used.Before(now.Add(-useResolution)) {
 		if err := a.noteUse(ctx, who.ID, now); err != nil && pgError(err).Code == "" { // one that takes no writes can be read
 			return account.Identity{}, err
 		}
@@ -59,8 +59,8 @@ func (a *Accounts) Authenticate(ctx context.Context, secret string) (account.Ide
 	return who, nil
 }
 
-// noteUse keeps when a credential was last used; a session's use prolongs it. That need not outlive
-// a crash, so its commit waits neither for the disk nor for a standby.
+// noteUse records when a credential was last used and extends a session. That need not survive a
+// crash, so its commit waits neither for the disk nor for a standby.
 func (a *Accounts) noteUse(ctx context.Context, id string, now time.Time) error {
 	_, err := a.db.pool.Exec(ctx, `
 		UPDATE credentials SET used_at = $2, expires_at = CASE kind WHEN 'session' THEN least($3, created_at + $4) ELSE expires_at END
@@ -69,9 +69,9 @@ func (a *Accounts) noteUse(ctx context.Context, id string, now time.Time) error 
 	return unavailable(ctx, err)
 }
 
-// alone runs a write of accounts, one after another on all servers: who may do what, as it sees it,
-// is so until what it writes is stored.
-func (a *Accounts) alone(ctx context.Context, do func(tx pgx.Tx) error) error {
+// exclusively runs a write of accounts while no other runs on any server: permissions that it has
+// read still hold when its result is stored.
+func (a *Accounts) exclusively(ctx context.Context, do func(tx pgx.Tx) error) error {
 	return a.db.transact(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtext('headroom accounts'))`); err != nil {
 			return err
@@ -80,11 +80,11 @@ func (a *Accounts) alone(ctx context.Context, do func(tx pgx.Tx) error) error {
 	})
 }
 
-// change is alone for what may end somebody's access: it tells whoever serves a long answer to look
-// at its caller again. Unlike those of studies these notifications are part of the transaction, with
-// which they come: changes of accounts are rare.
-func (a *Accounts) change(ctx context.Context, do func(tx pgx.Tx) error) error {
-	return a.alone(ctx, func(tx pgx.Tx) error {
+// exclusivelyNotifying is alone for a write that may end somebody's access: it notifies those who
+// serve long answers to authenticate their callers again. Unlike the notifications of studies these
+// are sent within the transaction, since changes of accounts are rare.
+func (a *Accounts) exclusivelyNotifying(ctx context.Context, do func(tx pgx.Tx) error) error {
+	return a.exclusively(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `SELECT pg_notify($1, '')`, accountChannel); err != nil {
 			return err
 		}
@@ -93,12 +93,12 @@ func (a *Accounts) change(ctx context.Context, do func(tx pgx.Tx) error) error {
 }
 
 func (a *Accounts) changeOne(ctx context.Context, statement string, args ...any) error {
-	return a.change(ctx, func(tx pgx.Tx) error {
+	return a.exclusivelyNotifying(ctx, func(tx pgx.Tx) error {
 		return changeRow(ctx, tx, statement, args...)
 	})
 }
 
-// credential is what is stored of a new one of any kind.
+// credential is what is stored of a new credential of any kind.
 type credential struct {
 	kind          string
 	name          string
@@ -111,7 +111,7 @@ type credential struct {
 	secret        string
 }
 
-// What is told of the kinds of credentials.
+// The columns returned for each kind of credential.
 const (
 	tokenColumns   = `id, name, role, coalesce(study_id, '') AS study_id, by, created_at, expires_at, used_at AS last_used, revoked_at`
 	sessionColumns = `id, person_id, name AS device, created_at, used_at AS last_seen, expires_at`
@@ -119,16 +119,16 @@ const (
 	shareColumns   = `id, study_id, name, by, created_at, expires_at, used_at AS last_used, revoked_at`
 )
 
-// unspent is true of all credentials but links that were used, which work once.
+// unspent holds for all credentials except links that were used, which work once.
 const unspent = `(used_at IS NULL OR kind NOT IN ('sign_in', 'invite'))`
 
-// inForce is true of credentials that let somebody in at $1.
+// inForce holds for credentials that are valid at $1.
 const inForce = unspent + ` AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $1)`
 
-// insert stores a credential and returns it, as columns tell it, with its secret.
+// insert stores a credential and returns its columns and its secret.
 func insert[T any](ctx context.Context, tx pgx.Tx, now time.Time, columns string, c credential) (made T, secret string, err error) {
 	secret = cmp.Or(c.secret, account.NewSecret())
-	stored, err := list(ctx, tx, pgx.RowToStructByName[T], `
+	stored, err := collect(ctx, tx, pgx.RowToStructByName[T], `
 		INSERT INTO credentials (id, hash, kind, name, role, study_id, person_id, by, owner, created_at, expires_at, used_at, by_pin)
 		VALUES ($1, $2, $3, $4, nullif($5, ''), $6, nullif($7, ''), $8, nullif($9, ''), $10, $11, $12, $13) RETURNING `+columns,
 		account.NewID(), account.Hash(secret), c.kind, c.name, c.role, c.studyID, c.personID, c.by.By(), c.by.OwnerID, now, c.expires, c.used, c.byPIN)
@@ -138,10 +138,10 @@ func insert[T any](ctx context.Context, tx pgx.Tx, now time.Time, columns string
 	return stored[0], secret, nil
 }
 
-// give is insert by somebody who gives the credential to others.
-func give[T any](ctx context.Context, a *Accounts, columns string, c credential) (made T, secret string, err error) {
-	err = a.alone(ctx, func(tx pgx.Tx) error {
-		if err := a.mayGive(ctx, tx, &c); err != nil {
+// insertGiven is insert for a credential that is given to others.
+func insertGiven[T any](ctx context.Context, a *Accounts, columns string, c credential) (made T, secret string, err error) {
+	err = a.exclusively(ctx, func(tx pgx.Tx) error {
+		if err := a.checkGiver(ctx, tx, &c); err != nil {
 			return err
 		}
 		made, secret, err = insert[T](ctx, tx, a.db.now(), columns, c)
@@ -150,11 +150,12 @@ func give[T any](ctx context.Context, a *Accounts, columns string, c credential)
 	return made, secret, err
 }
 
-// mayGive refuses who has just lost the right to give a credential, a token whose name is taken, and
-// a sign-in link for somebody who may not sign in; else it has their name and role.
-func (a *Accounts) mayGive(ctx context.Context, tx pgx.Tx, c *credential) error {
+// checkGiver refuses a giver who has just lost the right to give the credential, a token whose name
+// is taken, and a sign-in link for a person who may not sign in; for such a link it sets the
+// person's name and role.
+func (a *Accounts) checkGiver(ctx context.Context, tx pgx.Tx, c *credential) error {
 	if c.by.ID != "" {
-		has, err := list(ctx, tx, pgx.RowTo[account.Role], `
+		has, err := collect(ctx, tx, pgx.RowTo[account.Role], `
 			SELECT coalesce(p.role, c.role) FROM credentials c LEFT JOIN people p ON p.id = person_id WHERE c.id = $2 AND disabled_at IS NULL AND `+inForce, a.db.now(), c.by.ID)
 		if err == nil && (len(has) == 0 || !has[0].Includes(c.by.Role)) {
 			err = account.ErrExpired
@@ -184,18 +185,18 @@ const selectPeople = `
 		FROM credentials WHERE ` + inForce + ` GROUP BY owner) given ON owner = people.id`
 
 func (a *Accounts) People(ctx context.Context) ([]account.Person, error) {
-	return list(ctx, a.db.in(ctx), pgx.RowToStructByName[account.Person], selectPeople+` ORDER BY lower(name)`, a.db.now())
+	return collect(ctx, a.db.in(ctx), pgx.RowToStructByName[account.Person], selectPeople+` ORDER BY lower(name)`, a.db.now())
 }
 
-// person finds somebody who may sign in.
+// person returns a person who may sign in.
 func (a *Accounts) person(ctx context.Context, q querier, id string) (account.Person, error) {
 	return a.onePerson(ctx, q, `WHERE id = $2 AND disabled_at IS NULL`, id)
 }
 
-// onePerson finds the one person whom a condition, which counts its arguments from $2, names, or
+// onePerson returns the person selected by a condition, whose arguments count from $2, or
 // ErrNotFound.
 func (a *Accounts) onePerson(ctx context.Context, q querier, condition string, args ...any) (account.Person, error) {
-	found, err := list(ctx, q, pgx.RowToStructByName[account.Person], selectPeople+" "+condition, append([]any{a.db.now()}, args...)...)
+	found, err := collect(ctx, q, pgx.RowToStructByName[account.Person], selectPeople+" "+condition, append([]any{a.db.now()}, args...)...)
 	if err == nil && len(found) == 0 {
 		err = account.ErrNotFound
 	}
@@ -217,12 +218,12 @@ func (a *Accounts) addPerson(ctx context.Context, q querier, name string, role a
 	return p, err
 }
 
-// SetRole changes what a person may do, from their next request on.
+// SetRole changes a person's role from their next request on.
 func (a *Accounts) SetRole(ctx context.Context, personID string, role account.Role) error {
 	if err := account.CheckRole(role); err != nil {
 		return err
 	}
-	return a.change(ctx, func(tx pgx.Tx) error {
+	return a.exclusivelyNotifying(ctx, func(tx pgx.Tx) error {
 		if role != account.Admin {
 			if err := a.keepAnAdmin(ctx, tx, personID); err != nil {
 				return err
@@ -237,13 +238,13 @@ func (a *Accounts) SetRole(ctx context.Context, personID string, role account.Ro
 	})
 }
 
-// revoke ends at $1 the credentials that a condition after it names.
+// revoke ends at $1 the credentials selected by a condition after it.
 const revoke = `UPDATE credentials SET revoked_at = coalesce(revoked_at, $1) WHERE ` + unspent + ` AND `
 
-// SetDisabled shuts a person out and ends their sessions, links and all that they gave out, or lets
-// them be invited in again by a sign-in link.
+// SetDisabled locks a person out and ends their sessions, links and everything they gave to others,
+// or lets them be invited again by a sign-in link.
 func (a *Accounts) SetDisabled(ctx context.Context, personID string, disabled bool) error {
-	return a.change(ctx, func(tx pgx.Tx) error {
+	return a.exclusivelyNotifying(ctx, func(tx pgx.Tx) error {
 		if !disabled {
 			return changeRow(ctx, tx, `UPDATE people SET disabled_at = NULL WHERE id = $1`, personID)
 		}
@@ -270,9 +271,9 @@ func changeRow(ctx context.Context, tx pgx.Tx, statement string, args ...any) er
 	return err
 }
 
-// keepAnAdmin makes sure that somebody else than this person is an admin.
+// keepAnAdmin returns an error unless somebody other than this person is an admin.
 func (a *Accounts) keepAnAdmin(ctx context.Context, tx pgx.Tx, personID string) error {
-	admins, err := list(ctx, tx, pgx.RowTo[string], `SELECT id FROM people WHERE role = 'admin' AND disabled_at IS NULL`)
+	admins, err := collect(ctx, tx, pgx.RowTo[string], `SELECT id FROM people WHERE role = 'admin' AND disabled_at IS NULL`)
 	if err != nil {
 		return err
 	}
@@ -282,11 +283,11 @@ func (a *Accounts) keepAnAdmin(ctx context.Context, tx pgx.Tx, personID string) 
 	return nil
 }
 
-// isFree makes sure that none of the names that a statement lists is this one, ignoring case, or else
-// returns taken. PostgreSQL is not asked, which knows the case of letters beyond ASCII in some locales
+// isFree returns taken if one of the names that a statement selects equals this one, ignoring case.
+// PostgreSQL is not asked to compare, since it knows the case of non-ASCII letters in some locales
 // only.
 func isFree(ctx context.Context, q querier, name string, taken error, names string, args ...any) error {
-	all, err := list(ctx, q, pgx.RowTo[string], names, args...)
+	all, err := collect(ctx, q, pgx.RowTo[string], names, args...)
 	if err == nil && slices.ContainsFunc(all, func(one string) bool { return strings.EqualFold(one, name) }) {
 		err = taken
 	}
@@ -297,19 +298,19 @@ func nameIsFree(ctx context.Context, q querier, name string) error {
 	return isFree(ctx, q, name, account.ErrNameTaken, `SELECT name FROM people`)
 }
 
-// givenTokenID is the row of the admin token that servers are given. There is one, so that a new
-// secret ends the old one; those that servers made and keep in their data folders have rows of
-// their own.
+// givenTokenID is the id of the admin token that is configured for servers. There is only one, so a
+// new secret ends the old one. Tokens that servers generate and keep in their data folders have ids
+// of their own.
 const givenTokenID = "admin"
 
-// theServer is who made admin tokens.
+// theServer is the creator of admin tokens.
 const theServer = "the server"
 
 func (a *Accounts) CreateToken(ctx context.Context, by account.Identity, want account.NewToken) (account.Token, string, error) {
 	if err := want.Check(a.db.now()); err != nil {
 		return account.Token{}, "", err
 	}
-	token, secret, err := give[account.Token](ctx, a, tokenColumns, credential{
+	token, secret, err := insertGiven[account.Token](ctx, a, tokenColumns, credential{
 		kind: "token", name: want.Name, role: want.Role, studyID: want.StudyID, by: by, expires: want.ExpiresAt,
 	})
 	if pgError(err).ConstraintName == "credentials_study_id_fkey" {
@@ -319,7 +320,7 @@ func (a *Accounts) CreateToken(ctx context.Context, by account.Identity, want ac
 }
 
 func (a *Accounts) Tokens(ctx context.Context) ([]account.Token, error) {
-	return list(ctx, a.db.in(ctx), pgx.RowToStructByName[account.Token], `
+	return collect(ctx, a.db.in(ctx), pgx.RowToStructByName[account.Token], `
 		SELECT `+tokenColumns+` FROM credentials WHERE kind = 'token' ORDER BY created_at DESC, id`)
 }
 
@@ -328,11 +329,10 @@ func (a *Accounts) RevokeToken(ctx context.Context, id string) error {
 	return a.changeOne(ctx, revoke+`kind = 'token' AND id = $2`, a.db.now(), id)
 }
 
-// EnsureAdmin makes a first person with the role admin when there is none, and returns the person
-// who was admin first. Starting the program is the right to be admin: who can do that owns the
-// database.
+// EnsureAdmin creates a person with the role admin if there is none, and returns the first admin.
+// Whoever can start the program owns the database and so has the right to be admin.
 func (a *Accounts) EnsureAdmin(ctx context.Context) (first account.Person, err error) {
-	err = a.change(ctx, func(tx pgx.Tx) (err error) {
+	err = a.exclusivelyNotifying(ctx, func(tx pgx.Tx) (err error) {
 		if first, err = a.onePerson(ctx, tx, firstAdmin); errors.Is(err, account.ErrNotFound) {
 			first, err = a.addPerson(ctx, tx, "Admin", account.Admin)
 		}
@@ -341,15 +341,14 @@ func (a *Accounts) EnsureAdmin(ctx context.Context) (first account.Person, err e
 	return first, err
 }
 
-// AdmitServer makes secret an admin token: the one that servers are given, which ends the one given
-// before, or one that a server keeps for itself. What was ended stays so, which is
-// account.ErrExpired.
+// AdmitServer makes secret an admin token: the configured one, which ends the previous one, or one
+// that a server keeps for itself. A token that was ended stays so (account.ErrExpired).
 func (a *Accounts) AdmitServer(ctx context.Context, secret string, given bool) error {
 	hash, id := account.Hash(secret), account.NewID()
 	if given {
 		id = givenTokenID
 	}
-	return a.change(ctx, func(tx pgx.Tx) error {
+	return a.exclusivelyNotifying(ctx, func(tx pgx.Tx) error {
 		if given {
 			_, err := tx.Exec(ctx, `UPDATE credentials SET id = $3, revoked_at = coalesce(revoked_at, $4) WHERE id = $1 AND hash <> $2`, givenTokenID, hash, account.NewID(), a.db.now())
 			if err != nil {
@@ -384,7 +383,7 @@ func (a *Accounts) SetPIN(ctx context.Context, personID, device, pin, browser st
 	if err != nil {
 		return err
 	}
-	return a.alone(ctx, func(tx pgx.Tx) error {
+	return a.exclusively(ctx, func(tx pgx.Tx) error {
 		return changeRow(ctx, tx, `
 			INSERT INTO pins (device, person_id, derived, browser, last_used) SELECT $1, id, $3, $4, $5 FROM people WHERE id = $2 AND disabled_at IS NULL
 			ON CONFLICT (device, person_id) DO UPDATE SET derived = $3, browser = $4, wrong = 0, last_used = $5`,
@@ -393,20 +392,20 @@ func (a *Accounts) SetPIN(ctx context.Context, personID, device, pin, browser st
 }
 
 func (a *Accounts) ForgetPINs(ctx context.Context, personID string) error {
-	return a.alone(ctx, func(tx pgx.Tx) error {
+	return a.exclusively(ctx, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `DELETE FROM pins WHERE person_id = $1`, personID)
 		return err
 	})
 }
 
-// PINs lists where a person can come back, the last used first.
+// PINs returns the devices on which a person can sign in by a PIN, the last used first.
 func (a *Accounts) PINs(ctx context.Context, personID string) ([]account.PIN, error) {
-	return list(ctx, a.db.in(ctx), pgx.RowToStructByPos[account.PIN], `
+	return collect(ctx, a.db.in(ctx), pgx.RowToStructByPos[account.PIN], `
 		SELECT browser, last_used FROM pins WHERE person_id = $1 AND last_used > $2 ORDER BY last_used DESC, device`, personID, a.db.now().Add(-account.SessionLife))
 }
 
 func (a *Accounts) OnDevice(ctx context.Context, device string) ([]account.OnDevice, error) {
-	return list(ctx, a.db.in(ctx), pgx.RowToStructByPos[account.OnDevice], `
+	return collect(ctx, a.db.in(ctx), pgx.RowToStructByPos[account.OnDevice], `
 		SELECT p.id, p.name, greatest(0, $3 - wrong) FROM pins JOIN people p ON p.id = person_id
 		WHERE device = $1 AND last_used > $2 AND disabled_at IS NULL ORDER BY lower(p.name)`,
 		account.Hash(device), a.db.now().Add(-account.SessionLife), account.PINTries)
@@ -433,7 +432,7 @@ func (a *Accounts) ComeBack(ctx context.Context, personID, device, pin, browser,
 	if subtle.ConstantTimeCompare(tried, derived) != 1 {
 		return session, "", &account.WrongPIN{Left: account.PINTries - wrong}
 	}
-	err = a.change(ctx, func(tx pgx.Tx) error {
+	err = a.exclusivelyNotifying(ctx, func(tx pgx.Tx) error {
 		person, err := a.person(ctx, tx, personID)
 		if err != nil {
 			return err
@@ -453,10 +452,10 @@ func (a *Accounts) ComeBack(ctx context.Context, personID, device, pin, browser,
 	return session, secret, err
 }
 
-// longestDevice cuts what browsers say about themselves, in characters.
+// longestDevice is how many characters are kept of a browser's description of itself.
 const longestDevice = 200
 
-// addSession stores a session of a person, as begun says how and in which browser.
+// addSession stores a session of a person; begun says how and in which browser it began.
 func (a *Accounts) addSession(ctx context.Context, tx pgx.Tx, person account.Person, begun credential) (account.Session, string, error) {
 	now := a.db.now()
 	begun.kind, begun.name, begun.personID, begun.by = "session", printable(begun.name), person.ID, account.Identity{Name: person.Name, OwnerID: person.ID}
@@ -464,7 +463,7 @@ func (a *Accounts) addSession(ctx context.Context, tx pgx.Tx, person account.Per
 	return insert[account.Session](ctx, tx, now, sessionColumns, begun)
 }
 
-// printable makes a header that a stranger sent fit to be stored and shown.
+// printable makes a header from anybody fit to be stored and shown.
 func printable(header string) string {
 	kept := []rune(strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) || r == unicode.ReplacementChar {
@@ -476,7 +475,7 @@ func printable(header string) string {
 }
 
 func (a *Accounts) Sessions(ctx context.Context, personID string) ([]account.Session, error) {
-	return list(ctx, a.db.in(ctx), pgx.RowToStructByName[account.Session], `
+	return collect(ctx, a.db.in(ctx), pgx.RowToStructByName[account.Session], `
 		SELECT `+sessionColumns+` FROM credentials
 		WHERE kind = 'session' AND person_id = $2 AND `+inForce+` ORDER BY used_at DESC, id`, a.db.now(), personID)
 }
@@ -487,12 +486,12 @@ func (a *Accounts) EndSession(ctx context.Context, personID, id string) error {
 }
 
 func (a *Accounts) CreateSignInLink(ctx context.Context, by account.Identity, personID string) (account.Link, string, error) {
-	return give[account.Link](ctx, a, linkColumns, credential{
+	return insertGiven[account.Link](ctx, a, linkColumns, credential{
 		kind: string(account.SignIn), personID: personID, by: by, expires: new(a.db.now().Add(account.SignInLinkLife)),
 	})
 }
 
-// CreateInvite makes a link that makes a person.
+// CreateInvite makes a link that creates a person.
 func (a *Accounts) CreateInvite(ctx context.Context, by account.Identity, want account.NewInvite) (account.Link, string, error) {
 	now := a.db.now()
 	if err := want.Check(now); err != nil {
@@ -502,11 +501,11 @@ func (a *Accounts) CreateInvite(ctx context.Context, by account.Identity, want a
 		return account.Link{}, "", err
 	}
 	expires := cmp.Or(want.ExpiresAt, new(now.Add(account.InviteLife)))
-	return give[account.Link](ctx, a, linkColumns, credential{kind: string(account.Invite), name: want.Name, role: want.Role, by: by, expires: expires})
+	return insertGiven[account.Link](ctx, a, linkColumns, credential{kind: string(account.Invite), name: want.Name, role: want.Role, by: by, expires: expires})
 }
 
 func (a *Accounts) Invites(ctx context.Context) ([]account.Link, error) {
-	return list(ctx, a.db.in(ctx), pgx.RowToStructByName[account.Link], `
+	return collect(ctx, a.db.in(ctx), pgx.RowToStructByName[account.Link], `
 		SELECT `+linkColumns+` FROM credentials WHERE kind = 'invite' ORDER BY created_at DESC, id`)
 }
 
@@ -516,12 +515,12 @@ func (a *Accounts) RevokeInvite(ctx context.Context, id string) error {
 }
 
 func (a *Accounts) Look(ctx context.Context, secret string) (account.Link, error) {
-	return a.usable(ctx, a.db.in(ctx), secret)
+	return a.usableLink(ctx, a.db.in(ctx), secret)
 }
 
-// usable finds the link of a secret and checks that it can be used.
-func (a *Accounts) usable(ctx context.Context, q querier, secret string) (account.Link, error) {
-	found, err := list(ctx, q, pgx.RowToStructByName[account.Link], `
+// usableLink returns the link with a secret if it can be used.
+func (a *Accounts) usableLink(ctx context.Context, q querier, secret string) (account.Link, error) {
+	found, err := collect(ctx, q, pgx.RowToStructByName[account.Link], `
 		SELECT `+linkColumns+` FROM credentials WHERE hash = $1 AND kind IN ('sign_in', 'invite')`, account.Hash(secret))
 	switch {
 	case err != nil:
@@ -538,10 +537,10 @@ func (a *Accounts) usable(ctx context.Context, q querier, secret string) (accoun
 
 func (a *Accounts) Redeem(ctx context.Context, secret, browser, device string) (session account.Session, sessionSecret string, err error) {
 	sessionSecret = account.SecretOf(secret, cmp.Or(browser, account.NewSecret()))
-	err = a.alone(ctx, func(tx pgx.Tx) error {
-		link, err := a.usable(ctx, tx, secret)
+	err = a.exclusively(ctx, func(tx pgx.Tx) error {
+		link, err := a.usableLink(ctx, tx, secret)
 		if errors.Is(err, account.ErrUsed) {
-			begun, failed := list(ctx, tx, pgx.RowToStructByName[account.Session], `SELECT `+sessionColumns+` FROM credentials WHERE hash = $2 AND `+inForce, a.db.now(), account.Hash(sessionSecret))
+			begun, failed := collect(ctx, tx, pgx.RowToStructByName[account.Session], `SELECT `+sessionColumns+` FROM credentials WHERE hash = $2 AND `+inForce, a.db.now(), account.Hash(sessionSecret))
 			if len(begun) > 0 {
 				session = begun[0]
 				return nil
@@ -573,7 +572,7 @@ func (a *Accounts) CreateShare(ctx context.Context, by account.Identity, want ac
 	if err := want.Check(a.db.now()); err != nil {
 		return account.Share{}, "", err
 	}
-	share, secret, err := give[account.Share](ctx, a, shareColumns, credential{
+	share, secret, err := insertGiven[account.Share](ctx, a, shareColumns, credential{
 		kind: "share", name: want.Name, role: account.Viewer, studyID: &want.StudyID, by: by, expires: &want.ExpiresAt,
 	})
 	if pgError(err).ConstraintName == "credentials_study_id_fkey" {
@@ -583,11 +582,11 @@ func (a *Accounts) CreateShare(ctx context.Context, by account.Identity, want ac
 }
 
 func (a *Accounts) Shares(ctx context.Context, studyID string) ([]account.Share, error) {
-	return list(ctx, a.db.in(ctx), pgx.RowToStructByName[account.Share], `
+	return collect(ctx, a.db.in(ctx), pgx.RowToStructByName[account.Share], `
 		SELECT `+shareColumns+` FROM credentials WHERE kind = 'share' AND study_id = $1 ORDER BY created_at DESC, id`, studyID)
 }
 
-// RevokeShare ends a link at once, for everybody who has it open.
+// RevokeShare ends a link at once for everybody who has opened it.
 func (a *Accounts) RevokeShare(ctx context.Context, studyID, id string) error {
 	return a.changeOne(ctx, revoke+`kind = 'share' AND study_id = $2 AND id = $3`, a.db.now(), studyID, id)
 }

@@ -21,16 +21,16 @@ import (
 	"headroom/migrations"
 )
 
-// A backup is a gzip file of several members, each of which gzip checks by its length and sum: first
-// what it is, as JSON, then of each table the rows as PostgreSQL's COPY writes them. It holds
-// everything, and of credentials only hashes. Any PostgreSQL can take it, as can any later version
-// of this program.
+// A backup is a gzip file of several members, each with gzip's own length and checksum: first a
+// description as JSON, then the rows of each table as PostgreSQL's COPY writes them. It contains
+// everything; of credentials, as in the database, only hashes. Any PostgreSQL can load it, and so
+// can any later version of this program.
 const (
 	backupFormat  = "headroom-backup"
 	backupVersion = 1
 )
 
-// backupTables in an order in which rows only refer to earlier ones.
+// backupTables is in an order in which rows refer only to earlier ones.
 var backupTables = []string{"studies", "events", "idempotency_keys", "people", "credentials", "pins"}
 
 type backupHead struct {
@@ -46,20 +46,20 @@ type backupTable struct {
 	Columns []string `json:"columns"`
 }
 
-// copy is the statement that copies a table's rows in a direction.
+// copy returns the COPY statement for a table in a direction.
 func (t backupTable) copy(direction string) string {
 	columns := lists.Map(t.Columns, func(name string) string { return pgx.Identifier{name}.Sanitize() })
 	return fmt.Sprintf("COPY %s (%s) %s", pgx.Identifier{t.Name}.Sanitize(), strings.Join(columns, ", "), direction)
 }
 
-// Backup writes everything, as it was at one instant, to w, and tells which ledgers are damaged in that,
-// for which Restore refuses it.
+// Backup writes everything as of one instant to w, and returns which ledgers are damaged, for which
+// Restore would refuse it.
 func (d *DB) Backup(ctx context.Context, w io.Writer) (damaged []string, err error) {
 	ctx = d.listener.breaker.bound(ctx) // copying is not traced
 	defer release(ctx)
 	snapshot := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 	err = pgx.BeginTxFunc(ctx, d.pool, snapshot, func(tx pgx.Tx) error {
-		// A table takes as long as it takes, and so does the file that it goes to.
+		// Copying takes as long as the table and the destination file need.
 		if _, err := tx.Exec(ctx, `SELECT set_config(wait, '0', true) FROM unnest(ARRAY['statement_timeout', 'idle_in_transaction_session_timeout']) wait`); err != nil {
 			return err
 		}
@@ -90,7 +90,7 @@ func (d *DB) backupHead(ctx context.Context, tx pgx.Tx) (head backupHead, err er
 	if err := tx.QueryRow(ctx, `SELECT version FROM schema_migrations`).Scan(&head.Schema); err != nil {
 		return head, err
 	}
-	head.Tables, err = list(ctx, tx, pgx.RowToStructByPos[backupTable], `
+	head.Tables, err = collect(ctx, tx, pgx.RowToStructByPos[backupTable], `
 		SELECT name, ARRAY(SELECT attname::text FROM pg_attribute WHERE attrelid = name::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum)
 		FROM unnest($1::text[]) WITH ORDINALITY AS tables (name, place) ORDER BY place`, backupTables)
 	return head, err
@@ -104,8 +104,8 @@ func writeMember(w io.Writer, write func(member io.Writer) error) error {
 	return member.Close()
 }
 
-// Restore fills the empty database at url with a backup, and brings it to this program's schema.
-// All of it or nothing is stored; every ledger is checked before.
+// Restore loads a backup into the empty database at url and migrates it to this program's schema.
+// It checks every ledger and stores all or nothing.
 func Restore(ctx context.Context, url string, r io.Reader) error {
 	err := restore(ctx, url, r)
 	if err != nil && ctx.Err() != nil {
@@ -141,7 +141,7 @@ func restore(ctx context.Context, url string, r io.Reader) error {
 	return Migrate(ctx, url)
 }
 
-// requireEmpty refuses a database that holds anything of ours.
+// requireEmpty returns an error if the database has any of our rows.
 func requireEmpty(ctx context.Context, conn *pgx.Conn) error {
 	for _, table := range backupTables {
 		var filled bool
@@ -157,9 +157,10 @@ func requireEmpty(ctx context.Context, conn *pgx.Conn) error {
 	return nil
 }
 
-// checkLedgers checks every study's ledger from its first event to its last, and says which are damaged.
+// checkLedgers checks every study's ledger from the first event to the last, and returns which are
+// damaged.
 func checkLedgers(ctx context.Context, tx pgx.Tx) (damaged []string, err error) {
-	rows, err := list(ctx, tx, pgx.RowToStructByPos[studyRow], `SELECT id, version, hash FROM studies ORDER BY id`)
+	rows, err := collect(ctx, tx, pgx.RowToStructByPos[studyRow], `SELECT id, version, hash FROM studies ORDER BY id`)
 	for _, row := range rows {
 		var events []ledger.Event
 		batch := &pgx.Batch{}
@@ -167,29 +168,29 @@ func checkLedgers(ctx context.Context, tx pgx.Tx) (damaged []string, err error) 
 		if err := tx.SendBatch(ctx, batch).Close(); err != nil {
 			return nil, err
 		}
-		if why := cmp.Or(ledger.CheckChain(events), row.Fits(endOf(study.Known{}, events))); why != nil {
+		if why := cmp.Or(ledger.CheckChain(events), row.Fits(endWith(study.Known{}, events))); why != nil {
 			damaged = append(damaged, fmt.Sprintf("study %s: %s", row.ID, why))
 		}
 	}
 	return damaged, err
 }
 
-// intact is an error where a ledger is damaged.
-func intact(damaged []string, err error) error {
+// damagedError turns damaged ledgers into an error.
+func damagedError(damaged []string, err error) error {
 	if err == nil && len(damaged) > 0 {
 		err = errors.New(strings.Join(damaged, "; "))
 	}
 	return err
 }
 
-// studyRow is a study with the end of its ledger.
+// studyRow is a study's id with the end of its ledger.
 type studyRow struct {
 	ID string
 	study.Known
 }
 
-// backupReader reads one member after another, and keeps why it could not, which PostgreSQL would
-// say less well.
+// backupReader reads one member after another, and keeps its own error, which is clearer than
+// PostgreSQL's.
 type backupReader struct {
 	file   *bufio.Reader // of which gzip takes no byte beyond the member
 	member gzip.Reader
@@ -217,10 +218,10 @@ func brokenBackup(err error) error {
 	return fmt.Errorf("the backup is damaged: %w", err)
 }
 
-// largestHead bounds the first member of what may be no backup.
+// largestHead limits the first member of a file that may be no backup.
 const largestHead = 1 << 20
 
-// head reads the first member and refuses what this program cannot restore.
+// head reads the first member and refuses a backup that this program cannot restore.
 func (b *backupReader) head() (head backupHead, err error) {
 	var text []byte
 	if err = b.next(); err == nil {
@@ -239,11 +240,11 @@ func (b *backupReader) head() (head backupHead, err error) {
 	return head, nil
 }
 
-// noRow knows PostgreSQL's codes of what it cannot read, and of rows that its tables do not take.
-var noRow = regexp.MustCompile(`^2[23]`)
+// invalidRow matches PostgreSQL's codes for unreadable data and for rows that violate constraints.
+var invalidRow = regexp.MustCompile(`^2[23]`)
 
-// restoreTables stores the rows of all tables in one transaction, which ends well only if the file
-// is whole and its ledgers are.
+// restoreTables stores the rows of all tables in one transaction, which fails unless the file is
+// complete and its ledgers are intact.
 func (b *backupReader) restoreTables(ctx context.Context, conn *pgx.Conn, tables []backupTable) error {
 	return unavailable(ctx, pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 		for _, table := range tables {
@@ -254,7 +255,7 @@ func (b *backupReader) restoreTables(ctx context.Context, conn *pgx.Conn, tables
 		if err := b.next(); err != io.EOF {
 			return errors.New("the backup is damaged: more follows its last table")
 		}
-		return intact(checkLedgers(ctx, tx))
+		return damagedError(checkLedgers(ctx, tx))
 	}))
 }
 
@@ -263,7 +264,7 @@ func (b *backupReader) restore(ctx context.Context, tx pgx.Tx, into backupTable)
 		return brokenBackup(err)
 	}
 	_, err := tx.Conn().PgConn().CopyFrom(ctx, b, into.copy("FROM STDIN"))
-	if noRow.MatchString(pgError(err).Code) { // before its sum was looked at
+	if invalidRow.MatchString(pgError(err).Code) { // before its sum was looked at
 		err = brokenBackup(err)
 	}
 	return cmp.Or(b.failed, err)

@@ -1,5 +1,5 @@
-// Package db keeps studies and accounts in PostgreSQL: one file per entity, its SQL beside its only
-// caller.
+// Package db stores studies and accounts in PostgreSQL: one file per entity, with its SQL beside
+// its only caller.
 package db
 
 import (
@@ -33,59 +33,61 @@ var (
 	_ account.Store = (*Accounts)(nil)
 )
 
-// DB is an open database with the background work that belongs to it: a listener, a notifier, a
-// cleaner. Studies is the study.Store, Accounts the account.Store.
+// DB is an open database with its background work: a listener, a notifier, and the removal of what
+// has expired. Studies is the study.Store, Accounts the account.Store.
 type DB struct {
 	Studies  *Studies
 	Accounts *Accounts
 
-	pool     *pgxpool.Pool
-	fence    *fence
-	vouching scheduler.Queues // of those who have the database confirm what was read
-	listener *listener
-	notifier *notifier
-	now      func() time.Time
+	pool          *pgxpool.Pool
+	fence         *fence
+	confirmations scheduler.Queues // of those who have the database confirm what was read
+	listener      *listener
+	notifier      *notifier
+	now           func() time.Time
 
 	background sync.WaitGroup
 	running    context.Context // ends with Close
 	stop       context.CancelFunc
 }
 
-// Connections a server opens at most, all told, unless the URL says otherwise (pool_max_conns):
-// well below PostgreSQL's default limit of 100, so that two servers and a person with psql fit.
+// The number of connections that a server opens at most, unless the URL says otherwise
+// (pool_max_conns): well below PostgreSQL's default limit of 100, so that two servers and a person
+// with psql fit.
 const (
 	maxConnections = 25
 	minConnections = 3 // one to listen, one to hold a choosing lock, one for everything else
 )
 
-// share divides a server's connections: one listens, a third of the others hold choosing locks, the
-// rest read and write.
-func share(connections int32) (general, choosing int32) {
+// splitConnections divides a server's connections: one listens, a third of the others hold choosing
+// locks, the rest read and write.
+func splitConnections(connections int32) (general, choosing int32) {
 	choosing = max(1, (connections-1)/3)
 	return connections - 1 - choosing, choosing
 }
 
-// What bounds every wait for the database. A database that does not answer at all is noticed much
-// sooner, by its breaker.
+// Time limits for every wait for the database. The breaker notices much sooner if the database does
+// not answer at all.
 const (
-	// answerTimeout bounds a connection attempt at each server that the URL names, and every wait for
-	// an answer after which the breaker opens, unless the URL says otherwise (connect_timeout).
+	// answerTimeout limits a connection attempt to each server that the URL names, and is the time
+	// without an answer after which the breaker opens, unless the URL says otherwise
+	// (connect_timeout).
 	answerTimeout = 2500 * time.Millisecond
-	// lockWait bounds how long a statement waits for what another has locked, unless the URL says
-	// otherwise (lock_timeout).
-	lockWait = 5 * time.Second
-	// statementTime bounds a statement, unless the URL says otherwise (statement_timeout).
-	statementTime = 30 * time.Second
-	// idleTime bounds how long a transaction may wait for its program: one that has been frozen
-	// lets go of what it had locked.
-	idleTime = 10 * time.Second
+	// lockLimit limits how long a statement waits for a lock, unless the URL says otherwise
+	// (lock_timeout).
+	lockLimit = 5 * time.Second
+	// statementLimit limits a statement, unless the URL says otherwise (statement_timeout).
+	statementLimit = 30 * time.Second
+	// idleLimit limits how long a transaction may wait for its program, so that a frozen program
+	// loses its locks.
+	idleLimit = 10 * time.Second
 )
 
-// Up migrates and opens the database at url. A server that goes back behind what stands in file of
-// it, see Keep, is refused; "" for no file.
+// Up migrates and opens the database at url. It refuses a server that lacks what file, which Keep
+// writes, says was seen of the database; "" means no file.
 func Up(ctx context.Context, url, file string) (*DB, error) { return begin(ctx, url, file, false) }
 
-// Beside is Up beside a server that may be using the database: it migrates an empty one only.
+// Beside is Up while another server may be using the database: it migrates only an empty one.
 func Beside(ctx context.Context, url, file string) (*DB, error) { return begin(ctx, url, file, true) }
 
 func begin(ctx context.Context, url, file string, inUse bool) (*DB, error) {
@@ -99,17 +101,17 @@ func begin(ctx context.Context, url, file string, inUse bool) (*DB, error) {
 	return f.open(ctx, url)
 }
 
-// Keep keeps what is seen of the database in Up's file, so that programs started later refuse what
-// goes back behind it.
+// Keep keeps what is seen of the database in Up's file, so that programs started later refuse a
+// server that lacks it.
 func (d *DB) Keep() error {
 	if err := d.fence.save(); err != nil {
 		return fmt.Errorf("what is seen of the database cannot be kept, HEADROOM_DATA_DIR must be a folder that can be written to: %w", err)
 	}
-	d.background.Go(func() { d.fence.keep(d.running) })
+	d.background.Go(func() { d.fence.saveChanges(d.running) })
 	return nil
 }
 
-// Room says how many connections the database takes of all its clients, and how many of them
+// Room returns how many connections the database accepts from all its clients, and how many of them
 // this server may open.
 func (d *DB) Room(ctx context.Context) (taken, opened int32, err error) {
 	err = d.pool.QueryRow(ctx, `
@@ -118,7 +120,7 @@ func (d *DB) Room(ctx context.Context) (taken, opened int32, err error) {
 	return taken, 1 + d.pool.Config().MaxConns + d.Studies.locks.Config().MaxConns, unavailable(ctx, err)
 }
 
-// open connects to a database that has been migrated, and starts the background work.
+// open connects to a migrated database and starts the background work.
 func (f *fence) open(ctx context.Context, url string) (*DB, error) {
 	config, err := poolConfig(url)
 	if err != nil {
@@ -128,7 +130,7 @@ func (f *fence) open(ctx context.Context, url string) (*DB, error) {
 	breaker := newBreaker()
 	f.promotion = breaker.open
 	config.ConnConfig.Tracer, config.PingTimeout = breaker, config.ConnConfig.ConnectTimeout
-	config.ConnConfig.ValidateConnect, config.ConnConfig.OnNotice, config.BeforeConnect = f.admit, hearNotice, f.prepare
+	config.ConnConfig.ValidateConnect, config.ConnConfig.OnNotice, config.BeforeConnect = f.admit, noticeCancelledWait, f.prepare
 	config.AfterConnect = func(_ context.Context, conn *pgx.Conn) error { // every time is read in UTC, as ledgers have it
 		codec := &pgtype.TimestamptzCodec{ScanLocation: time.UTC}
 		conn.TypeMap().RegisterType(&pgtype.Type{Name: "timestamptz", OID: pgtype.TimestamptzOID, Codec: codec})
@@ -139,9 +141,9 @@ func (f *fence) open(ctx context.Context, url string) (*DB, error) {
 		return idle.IdleDuration > time.Second && f.current(idle.Conn) // of another server it is not used anyway
 	}
 	choosing := config.Copy()
-	config.MaxConns, choosing.MaxConns = share(config.MaxConns)
+	config.MaxConns, choosing.MaxConns = splitConnections(config.MaxConns)
 	config.MinConns, choosing.MinConns = min(config.MinConns, config.MaxConns), 0
-	choosing.ConnConfig.RuntimeParams["statement_timeout"] = milliseconds(lockTime)
+	choosing.ConnConfig.RuntimeParams["statement_timeout"] = milliseconds(lockPatience)
 	choosing.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = milliseconds(choosingLease)
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
@@ -169,7 +171,7 @@ func (f *fence) open(ctx context.Context, url string) (*DB, error) {
 	return d, nil
 }
 
-// poolConfig reads url and fills in what it leaves open.
+// poolConfig parses url and sets what it leaves open.
 func poolConfig(url string) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
@@ -182,7 +184,7 @@ func poolConfig(url string) (*pgxpool.Config, error) {
 		return nil, fmt.Errorf("HEADROOM_DATABASE_URL: pool_max_conns must be at least %d, not %d", minConnections, config.MaxConns)
 	}
 	prepareConfig(&config.ConnConfig.Config)
-	for setting, limit := range map[string]time.Duration{"statement_timeout": statementTime, "lock_timeout": lockWait, "idle_in_transaction_session_timeout": idleTime} {
+	for setting, limit := range map[string]time.Duration{"statement_timeout": statementLimit, "lock_timeout": lockLimit, "idle_in_transaction_session_timeout": idleLimit} {
 		if _, given := config.ConnConfig.RuntimeParams[setting]; !given {
 			config.ConnConfig.RuntimeParams[setting] = milliseconds(limit)
 		}
@@ -190,7 +192,7 @@ func poolConfig(url string) (*pgxpool.Config, error) {
 	return config, nil
 }
 
-// milliseconds is a time as PostgreSQL's settings take it.
+// milliseconds returns a duration in the form of PostgreSQL's settings.
 func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
 func prepareConfig(config *pgconn.Config) {
@@ -209,8 +211,7 @@ func (d *DB) start() {
 	}
 }
 
-// Close ends the background work and closes every connection. Callers must have ended their
-// requests.
+// Close ends the background work and closes every connection. Requests must have ended before.
 func (d *DB) Close() {
 	d.stop()
 	d.background.Wait()
@@ -222,8 +223,8 @@ func (d *DB) closePools() {
 	d.pool.Close()
 }
 
-// transact runs do in a transaction: the one that Once put in ctx, else its own. Errors of a lost
-// connection wrap study.ErrUnavailable.
+// transact runs do in the transaction that Once put in ctx, or else in one of its own. Errors of a
+// lost connection wrap study.ErrUnavailable.
 func (d *DB) transact(ctx context.Context, do func(tx pgx.Tx) error) error {
 	if outer, ok := ctx.Value(transactionKey{}).(pgx.Tx); ok {
 		return unavailable(ctx, do(outer))
@@ -245,7 +246,7 @@ func (d *DB) transact(ctx context.Context, do func(tx pgx.Tx) error) error {
 	return d.confirmDone(ctx, timeline, unavailable(ctx, err))
 }
 
-// transactionKey finds the transaction that Once put in a context.
+// transactionKey is the context key of the transaction of Once.
 type transactionKey struct{}
 
 // querier is a pool or a transaction.
@@ -256,7 +257,7 @@ type querier interface {
 	SendBatch(ctx context.Context, batch *pgx.Batch) pgx.BatchResults
 }
 
-// in returns what statements of ctx run in.
+// in returns the transaction or pool in which statements under ctx run.
 func (d *DB) in(ctx context.Context) querier {
 	if outer, ok := ctx.Value(transactionKey{}).(pgx.Tx); ok {
 		return outer
@@ -264,45 +265,46 @@ func (d *DB) in(ctx context.Context) querier {
 	return d.pool
 }
 
-// list runs a query and collects its rows by the columns' names.
-func list[T any](ctx context.Context, q querier, scan pgx.RowToFunc[T], sql string, args ...any) ([]T, error) {
+// collect runs a query and collects its rows with scan.
+func collect[T any](ctx context.Context, q querier, scan pgx.RowToFunc[T], sql string, args ...any) ([]T, error) {
 	rows, _ := q.Query(ctx, sql, args...) // its error is the rows'
 	found, err := pgx.CollectRows(rows, scan)
 	return found, unavailable(ctx, err)
 }
 
-// What PostgreSQL shows is not always what it promises to keep. Under synchronous replication a
-// commit waits for the standby, and nobody sees it meanwhile; but where the wait was cancelled, or
-// the primary was started again, it stands there, and is lost with the primary. So nothing is told,
-// to a client that asks again or to one that looks, until a later commit of our own had its
-// standby's word: standbys receive everything in its order.
+// PostgreSQL may show what it does not guarantee to keep. Under synchronous replication a commit
+// waits for the standby and is invisible meanwhile. But if that wait is cancelled, or the primary
+// restarts, the commit becomes visible and is lost if the primary is. So nothing that was read is
+// reported, neither as the result of an earlier request nor to readers, until a later commit of our
+// own has been confirmed by the standby, since standbys receive everything in order.
 
-// confirmTime is how long a commit is waited for, which under synchronous replication is for a
-// standby's word.
-const confirmTime = 10 * time.Second
+// confirmLimit is how long to wait for a commit, which under synchronous replication includes the
+// standby's confirmation.
+const confirmLimit = 10 * time.Second
 
-// confirming bounds the wait for a commit, which goes on when the caller leaves: those who come
-// after wait in memory for their turn at the study, and not each on a connection for what this one
-// has locked.
+// confirming returns a context for a commit, which goes on when the caller leaves. Otherwise later
+// writers of the study would each wait on a connection for its locks, instead of in memory for
+// their turn.
 func confirming(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), confirmTime)
+	return context.WithTimeout(context.WithoutCancel(ctx), confirmLimit)
 }
 
-// errUnconfirmed is a commit of which nobody knows whether it will last.
+// errUnconfirmed is the error for a commit that may not last.
 var errUnconfirmed error = &study.Later{Sentence: "No standby of the database has confirmed what is stored."}
 
-// unconfirmedKey marks a connection whose commit did not get its standby's word.
+// unconfirmedKey marks a connection whose commit the standby has not confirmed.
 const unconfirmedKey = "headroom unconfirmed"
 
-// hearNotice hears that somebody ended a commit's wait for the standby, which PostgreSQL then
-// reports as done.
-func hearNotice(conn *pgconn.PgConn, notice *pgconn.Notice) {
+// noticeCancelledWait notices that somebody cancelled a commit's wait for the standby, which
+// PostgreSQL then reports as success.
+func noticeCancelledWait(conn *pgconn.PgConn, notice *pgconn.Notice) {
 	if notice.Routine == "SyncRepWaitForLSN" { // the message is in the server's language
 		conn.CustomData()[unconfirmedKey] = true
 	}
 }
 
-// write runs do, which commits, on a connection of its own.
+// write runs do, which commits, on a connection of its own and checks that the commit was
+// confirmed.
 func (d *DB) write(ctx context.Context, do func(conn *pgxpool.Conn) error) error {
 	conn, err := d.pool.Acquire(ctx)
 	if err != nil {
@@ -320,10 +322,10 @@ func (d *DB) write(ctx context.Context, do func(conn *pgxpool.Conn) error) error
 	return nil
 }
 
-// confirm returns nil once everything that could be read on a timeline will outlive a failover, as
-// far as the database promises that.
+// confirm returns nil once everything that could be read on a timeline will survive a failover, as
+// far as the database guarantees that.
 func (d *DB) confirm(ctx context.Context, timeline int64) error {
-	waiting, cancel := context.WithTimeout(ctx, confirmTime)
+	waiting, cancel := context.WithTimeout(ctx, confirmLimit)
 	defer cancel()
 	err := d.write(waiting, func(conn *pgxpool.Conn) error {
 		_, err := conn.Exec(waiting, `SELECT pg_logical_emit_message(true, 'headroom', '') WHERE current_setting('synchronous_standby_names') <> ''`)
@@ -335,9 +337,9 @@ func (d *DB) confirm(ctx context.Context, timeline int64) error {
 	return unavailable(ctx, err)
 }
 
-// voucher returns what is asked of the ends of ledgers that are read after it: it returns nil once
-// they are known to outlive a failover. What is read in a transaction is vouched for by its commit.
-func (d *DB) voucher(ctx context.Context) func(read map[string]study.Known) error {
+// confirmer returns a function that returns nil once the ends of ledgers that were read after this
+// call will survive a failover. What is read in a transaction is confirmed by its commit.
+func (d *DB) confirmer(ctx context.Context) func(read map[string]study.Known) error {
 	if _, inside := ctx.Value(transactionKey{}).(pgx.Tx); inside {
 		return func(map[string]study.Known) error { return nil }
 	}
@@ -346,10 +348,10 @@ func (d *DB) voucher(ctx context.Context) func(read map[string]study.Known) erro
 		if d.fence.knows(read) {
 			return nil
 		}
-		waiting, cancel := context.WithTimeout(ctx, confirmTime)
+		waiting, cancel := context.WithTimeout(ctx, confirmLimit)
 		defer cancel()
-		// One after another: who waited here often finds that it was vouched for meanwhile.
-		leave, err := d.vouching.Enter(waiting, "all")
+		// One at a time: those who waited often find that everything has been confirmed meanwhile.
+		leave, err := d.confirmations.Enter(waiting, "all")
 		if err != nil {
 			return unavailable(ctx, err)
 		}
@@ -358,13 +360,13 @@ func (d *DB) voucher(ctx context.Context) func(read map[string]study.Known) erro
 			return nil
 		}
 		if err = d.confirm(waiting, timeline); err == nil {
-			d.fence.note(read)
+			d.fence.record(read)
 		}
 		return err
 	}
 }
 
-// confirmDone lets what was done before be told again once it is known to last.
+// confirmDone confirms a *study.AlreadyDone before it is reported.
 func (d *DB) confirmDone(ctx context.Context, timeline int64, err error) error {
 	var first *study.AlreadyDone
 	if !errors.As(err, &first) {
@@ -376,19 +378,18 @@ func (d *DB) confirmDone(ctx context.Context, timeline int64, err error) error {
 	return err
 }
 
-// breaker is the circuit breaker of a database that does not answer. One that refuses says so by
-// itself; one that is silent, as when it is frozen or the network is cut, would keep everybody
-// waiting. While the breaker is open, what waits for the database ends, and what comes new is not
-// begun.
+// breaker is a circuit breaker for a database that does not answer. Unlike one that refuses, a
+// silent one, which is frozen or cut off from the network, would keep everybody waiting. While the
+// breaker is open, everything that waits for the database ends and nothing new starts.
 //
-// Every statement, and every wait for a connection, passes here: breaker is the pools' tracer.
+// It is the pools' tracer, so every statement and every wait for a connection passes through it.
 type breaker struct {
 	mutex  sync.Mutex
 	closed context.Context // ends when the breaker opens
 	trip   context.CancelFunc
 }
 
-// errSilent is why a statement was given up.
+// errSilent is the reason why the breaker ends a statement.
 var errSilent = errors.New("the database does not answer")
 
 func newBreaker() *breaker {
@@ -397,7 +398,7 @@ func newBreaker() *breaker {
 	return b
 }
 
-// open ends what waits for the database; reset lets begin again. Both may be said again and again.
+// open ends what waits for the database; reset allows new work. Both may be repeated.
 func (b *breaker) open() {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
@@ -424,7 +425,7 @@ type bounded struct {
 	release func()
 }
 
-// bound returns ctx bounded by the breaker. Whoever gets it must release it.
+// bound returns ctx bounded by the breaker. The caller must release it.
 func (b *breaker) bound(ctx context.Context) context.Context {
 	within, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(b.now(), func() { cancel(errSilent) })
@@ -437,7 +438,7 @@ func release(ctx context.Context) {
 	}
 }
 
-// TraceAcquireStart begins a wait for a connection, TraceAcquireEnd ends it.
+// TraceAcquireStart bounds a wait for a connection, which TraceAcquireEnd ends.
 func (b *breaker) TraceAcquireStart(ctx context.Context, _ *pgxpool.Pool, _ pgxpool.TraceAcquireStartData) context.Context {
 	return b.bound(ctx)
 }
@@ -446,7 +447,7 @@ func (b *breaker) TraceAcquireEnd(ctx context.Context, _ *pgxpool.Pool, _ pgxpoo
 	release(ctx)
 }
 
-// TraceQueryStart begins a statement, TraceQueryEnd ends it.
+// TraceQueryStart bounds a statement, which TraceQueryEnd ends.
 func (b *breaker) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
 	return b.bound(ctx)
 }
@@ -455,8 +456,8 @@ func (b *breaker) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQue
 	release(ctx)
 }
 
-// TraceBatchStart begins statements sent together, TraceBatchEnd ends them; TraceBatchQuery is told
-// of each.
+// TraceBatchStart bounds statements sent together, which TraceBatchEnd ends; TraceBatchQuery is
+// called for each.
 func (b *breaker) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {
 	return b.bound(ctx)
 }
@@ -467,9 +468,9 @@ func (b *breaker) TraceBatchEnd(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBat
 	release(ctx)
 }
 
-// unavailable wraps err with study.ErrUnavailable when it says that the database cannot be reached or is
-// going down, so that callers can tell "try again" from a mistake. A caller who left keeps the
-// error of its context.
+// unavailable wraps err with study.ErrUnavailable if it means that the database cannot be reached
+// or is shutting down, so that callers can tell when to try again. If the caller has left, the
+// error of its context is kept.
 func unavailable(ctx context.Context, err error) error {
 	if err == nil || errors.Is(err, study.ErrUnavailable) {
 		return err
@@ -494,7 +495,7 @@ func lostConnection(err error) bool {
 		return true
 	}
 	if said, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return goingDown(said.Code)
+		return isTemporary(said.Code)
 	}
 	if _, ours := errors.AsType[*fs.PathError](err); ours { // a file that a backup goes to; its disk is full
 		return false
@@ -505,20 +506,20 @@ func lostConnection(err error) bool {
 		errors.Is(err, puddle.ErrClosedPool) || errors.Is(err, driver.ErrBadConn)
 }
 
-// goingDown knows the SQLSTATE classes of a server that starts, stops, is full or is a standby, and of
-// one that took a transaction back: 08 connection exception, 40 transaction rollback, as of a
-// deadlock, 53 insufficient resources, 55P03 what another has locked, 57 operator intervention, which
-// includes a statement that took too long; 25P03, a transaction ended because nothing happened in it;
-// and 25006, a write sent to a standby. PostgreSQL manual, appendix A.
-func goingDown(code string) bool {
+// isTemporary reports whether a SQLSTATE code belongs to a server that is starting, stopping, full
+// or a standby, or that rolled a transaction back: class 08 connection exception, 40 transaction
+// rollback, as in a deadlock, 53 insufficient resources, 57 operator intervention, which includes a
+// statement timeout; 55P03 lock not available, 25P03 idle transaction timeout, and 25006, a write
+// sent to a standby. PostgreSQL manual, appendix A.
+func isTemporary(code string) bool {
 	return slices.Contains([]string{"08", "40", "53", "57"}, code[:min(2, len(code))]) || slices.Contains([]string{"55P03", "25P03", "25006"}, code)
 }
 
-// undefinedTable is PostgreSQL's code of a table that is not there.
+// undefinedTable is PostgreSQL's code for a missing table.
 const undefinedTable = "42P01"
 
-// pgError is what PostgreSQL says in err: its code, and the constraint that was broken. It is
-// empty where err comes from elsewhere.
+// pgError returns PostgreSQL's error in err, with its code and the violated constraint; empty if
+// err comes from elsewhere.
 func pgError(err error) pgconn.PgError {
 	if said, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return *said

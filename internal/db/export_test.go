@@ -29,7 +29,7 @@ func (d *DB) Connections() (general, choosing int32) {
 const ChoosingLease = choosingLease
 
 // ConfirmTime is how long a client waits for a commit.
-const ConfirmTime = confirmTime
+const ConfirmTime = confirmLimit
 
 // SetClock sets the time that expiries are measured against.
 func (d *DB) SetClock(now func() time.Time) { d.now = now }
@@ -48,7 +48,7 @@ func (d *DB) RemoveExpired(ctx context.Context, now time.Time) error {
 
 // CheckLedgers checks every study's ledger, as it is checked before a backup is restored.
 func (d *DB) CheckLedgers(ctx context.Context) error {
-	return d.transact(ctx, func(tx pgx.Tx) error { return intact(checkLedgers(ctx, tx)) })
+	return d.transact(ctx, func(tx pgx.Tx) error { return damagedError(checkLedgers(ctx, tx)) })
 }
 
 // BoundedRows keeps so many bytes of rows.

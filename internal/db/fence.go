@@ -27,14 +27,14 @@ import (
 	"headroom/internal/study"
 )
 
-// saveEvery is how often the versions seen are written to their file. A new timeline is written at
+// saveEvery is how often the versions seen are written to the file. A new timeline is written at
 // once.
 const saveEvery = 5 * time.Second
 
-// fence keeps out a database server that goes back behind what was seen. It knows the timeline that
-// the servers were on, which PostgreSQL counts up each time that a standby becomes the primary, and
-// the end of each study's ledger as it was last read or written. What stands here is also known to
-// outlive a failover, as far as the database promises that (see voucher).
+// fence refuses a database server that lacks what was already seen. It records the timeline of the
+// primary, which PostgreSQL increments each time a standby is promoted, and the end of each study's
+// ledger as last read or written. These ends are also known to survive a failover, as far as the
+// database guarantees that (see confirmer).
 type fence struct {
 	file      string        // where a restart finds it again; "" for nowhere
 	promoted  chan struct{} // has something when a new timeline is to be saved
@@ -56,7 +56,7 @@ type highWater struct {
 	Studies  map[string]study.Known `json:"studies"`
 }
 
-// identity is what a server says of itself.
+// identity is what a server reports about itself.
 type identity struct {
 	address  string
 	database string // the cluster's system identifier, which copies of it share, and the number of the database in it
@@ -65,12 +65,12 @@ type identity struct {
 	started  string
 }
 
-// newFence is one that has seen nothing, and keeps nothing where file is "".
+// newFence returns a fence that has seen nothing. It is not saved if file is "".
 func newFence(file string) *fence {
 	return &fence{file: file, promoted: make(chan struct{}, 1), promotion: func() {}, all: map[string]*highWater{}, refused: map[string]string{}}
 }
 
-// load takes note of what a program that keeps it in the same file has seen.
+// load adds what other programs have seen and saved in the same file.
 func (f *fence) load() error {
 	if f.file == "" {
 		return nil
@@ -89,35 +89,35 @@ func (f *fence) load() error {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	for database, other := range kept {
-		mine := f.of(database)
+		mine := f.seenOf(database)
 		mine.Timeline = max(mine.Timeline, other.Timeline)
-		f.raise(mine.Studies, other.Studies)
+		f.advance(mine.Studies, other.Studies)
 	}
 	return nil
 }
 
-// of is what was seen of a database, here of the one in use. Their callers hold the mutex.
-func (f *fence) of(database string) *highWater {
+// seenOf returns what was seen of a database, here of the one in use. Callers hold the mutex.
+func (f *fence) seenOf(database string) *highWater {
 	if f.all[database] == nil {
 		f.all[database] = &highWater{Studies: map[string]study.Known{}}
 	}
 	return f.all[database]
 }
 
-func (f *fence) here() *highWater { return f.of(f.database) }
+func (f *fence) seenHere() *highWater { return f.seenOf(f.database) }
 
-// timeline is the highest one seen.
+// timeline returns the highest timeline seen.
 func (f *fence) timeline() int64 {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
-	return f.here().Timeline
+	return f.seenHere().Timeline
 }
 
-// knows says whether everything in read is known to outlive a failover.
+// knows reports whether everything in read is known to survive a failover.
 func (f *fence) knows(read map[string]study.Known) bool {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
-	known := f.here().Studies
+	known := f.seenHere().Studies
 	for id, end := range read {
 		if known[id].Version < end.Version {
 			return false
@@ -126,15 +126,15 @@ func (f *fence) knows(read map[string]study.Known) bool {
 	return true
 }
 
-// note takes note of ledgers that outlive a failover.
-func (f *fence) note(ends map[string]study.Known) {
+// record records ends of ledgers that survive a failover.
+func (f *fence) record(ends map[string]study.Known) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
-	f.raise(f.here().Studies, ends)
+	f.advance(f.seenHere().Studies, ends)
 }
 
-// raise brings known up to ends.
-func (f *fence) raise(known, ends map[string]study.Known) {
+// advance replaces the ends in known that are older.
+func (f *fence) advance(known, ends map[string]study.Known) {
 	for id, end := range ends {
 		if known[id].Version < end.Version {
 			known[id] = end
@@ -143,8 +143,7 @@ func (f *fence) raise(known, ends map[string]study.Known) {
 	}
 }
 
-// save writes what was seen, with what another program that keeps its own in the same file has
-// seen.
+// save writes what was seen to the file, merged with what other programs wrote there.
 func (f *fence) save() error {
 	if f.file == "" {
 		return nil
@@ -165,8 +164,8 @@ func (f *fence) save() error {
 	return files.CreateWhole(f.file, func(draft io.Writer) error { _, err := draft.Write(text); return err })
 }
 
-// keep saves what has changed, now and then and at the end, and what cannot be saved again later.
-func (f *fence) keep(ctx context.Context) {
+// saveChanges saves changes now and then and at the end, and retries what could not be saved.
+func (f *fence) saveChanges(ctx context.Context) {
 	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
@@ -183,7 +182,7 @@ func (f *fence) keep(ctx context.Context) {
 	}
 }
 
-// identify asks a server who it is. A standby has no timeline of its own yet.
+// identify asks a server for its identity. A standby has no timeline of its own yet.
 const identify = `
 	SELECT (SELECT system_identifier FROM pg_control_system()) || '/' || (SELECT oid FROM pg_database WHERE datname = current_database()),
 		pg_is_in_recovery(), CASE WHEN pg_is_in_recovery() THEN '0' ELSE left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END, pg_postmaster_start_time()`
@@ -198,11 +197,11 @@ func identityOf(ctx context.Context, conn *pgconn.PgConn) (identity, error) {
 	return identity{conn.Conn().RemoteAddr().String(), string(said[0]), string(said[1]) == "t", timeline, string(said[3])}, err
 }
 
-// timelineKey is where a connection carries the timeline of its server.
+// timelineKey is the key under which a connection stores the timeline of its server.
 const timelineKey = "headroom timeline"
 
-// admit refuses a connection to a server that takes no writes or goes back behind what was seen. It
-// is asked of every new connection.
+// admit refuses a connection to a server that takes no writes or lacks what was seen. It is called
+// for every new connection.
 func (f *fence) admit(ctx context.Context, conn *pgconn.PgConn) error {
 	is, err := identityOf(ctx, conn)
 	if err != nil {
@@ -230,8 +229,8 @@ func (f *fence) admitAs(ctx context.Context, conn *pgconn.PgConn, is identity) e
 	return nil
 }
 
-// checkTimeline checks a server's timeline, and returns what its ledgers must have unless they were
-// looked at since it started.
+// checkTimeline checks a server's timeline, and returns the ledgers that it must have unless they
+// were checked since it started.
 func (f *fence) checkTimeline(is identity) (known map[string]study.Known, err error) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -248,9 +247,9 @@ func (f *fence) checkTimeline(is identity) (known map[string]study.Known, err er
 	return maps.Clone(high.Studies), nil
 }
 
-// hasAll checks that each ledger has the event that it ended with. Where the study's row, which is written
-// with it, says so still, the event was there and somebody touched it: the ledger is damaged, which
-// verifying says, and no other server has more.
+// hasAll checks that each ledger has the event that it ended with. If the study's row, which is
+// written together with the event, still names it, somebody has tampered with the event: the ledger
+// is damaged, which verifying reports, but no other server has more.
 func (f *fence) hasAll(ctx context.Context, conn *pgconn.PgConn, is identity, known map[string]study.Known) error {
 	ends, err := json.Marshal(known)
 	if err != nil {
@@ -272,14 +271,13 @@ func (f *fence) hasAll(ctx context.Context, conn *pgconn.PgConn, is identity, kn
 	return nil
 }
 
-// use takes note of a server that goes back behind nothing. One on a new timeline has taken the
-// place of the one before.
+// use records an admitted server. One on a new timeline has replaced the one before.
 func (f *fence) use(is identity) error {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	first := f.database == ""
 	f.database = is.database
-	high := f.here()
+	high := f.seenHere()
 	before := high.Timeline
 	if is.timeline < before {
 		return f.behind(is, "another server was made the primary meanwhile")
@@ -298,7 +296,7 @@ func (f *fence) use(is identity) error {
 	return nil
 }
 
-// behind says why a server is refused, and what a person does about it.
+// behind returns the error for a refused server, with advice.
 func (f *fence) behind(is identity, why string) error {
 	undo := "start this program again"
 	if f.file != "" {
@@ -310,7 +308,7 @@ func (f *fence) behind(is identity, why string) error {
 	}
 }
 
-// logRefusal logs why a server is refused, once.
+// logRefusal logs once why a server is refused.
 func (f *fence) logRefusal(is identity, err error) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -321,12 +319,12 @@ func (f *fence) logRefusal(is identity, err error) {
 	}
 }
 
-// current says whether a connection leads to the server that is in use.
+// current reports whether a connection leads to the server in use.
 func (f *fence) current(conn *pgx.Conn) bool {
 	return conn.PgConn().CustomData()[timelineKey] == f.timeline()
 }
 
-// findPrimaryEvery is how often the servers of a URL that names several are asked who they are.
+// findPrimaryEvery is how often the servers are asked for their identity if the URL names several.
 const findPrimaryEvery = 5 * time.Second
 
 // host is one of the servers that a URL names.
@@ -335,15 +333,15 @@ type host struct {
 	port uint16
 }
 
-// ways are the attempts at connecting that config makes, in order: one server is tried with TLS and
-// without where the URL leaves that open.
-func ways(config *pgconn.Config) []*pgconn.FallbackConfig {
+// attempts returns the connection attempts of config in order. A server is tried with TLS and
+// without if the URL leaves that open.
+func attempts(config *pgconn.Config) []*pgconn.FallbackConfig {
 	return append([]*pgconn.FallbackConfig{{Host: config.Host, Port: config.Port, TLSConfig: config.TLSConfig}}, config.Fallbacks...)
 }
 
-// ways are those of config that lead to the host, and the others.
-func (h host) ways(config *pgconn.Config) (mine, others []*pgconn.FallbackConfig) {
-	for _, way := range ways(config) {
+// attempts returns the attempts that lead to the host, and the others.
+func (h host) attempts(config *pgconn.Config) (mine, others []*pgconn.FallbackConfig) {
+	for _, way := range attempts(config) {
 		if h == (host{way.Host, way.Port}) {
 			mine = append(mine, way)
 		} else {
@@ -353,14 +351,14 @@ func (h host) ways(config *pgconn.Config) (mine, others []*pgconn.FallbackConfig
 	return mine, others
 }
 
-// try makes config attempt these ways.
-func try(config *pgconn.Config, ways []*pgconn.FallbackConfig) {
+// setAttempts sets the attempts of config.
+func setAttempts(config *pgconn.Config, ways []*pgconn.FallbackConfig) {
 	config.Host, config.Port, config.TLSConfig, config.Fallbacks = ways[0].Host, ways[0].Port, ways[0].TLSConfig, ways[1:]
 }
 
-// hosts are the servers that config names, in order.
+// hosts returns the servers that config names, in order.
 func hosts(config *pgconn.Config) (found []host) {
-	for _, way := range ways(config) {
+	for _, way := range attempts(config) {
 		if one := (host{way.Host, way.Port}); !slices.Contains(found, one) {
 			found = append(found, one)
 		}
@@ -368,16 +366,17 @@ func hosts(config *pgconn.Config) (found []host) {
 	return found
 }
 
-// first makes config try the server in use before the others.
-func (f *fence) first(config *pgconn.Config) {
+// preferCurrent makes config try the server in use before the others.
+func (f *fence) preferCurrent(config *pgconn.Config) {
 	f.mutex.Lock()
 	used := f.host
 	f.mutex.Unlock()
-	mine, others := used.ways(config)
-	try(config, append(mine, others...))
+	mine, others := used.attempts(config)
+	setAttempts(config, append(mine, others...))
 }
 
-// connConfig reads url for a single connection, to the server in use of those that it names.
+// connConfig returns the configuration of a single connection to the server in use among those that
+// url names.
 func (f *fence) connConfig(ctx context.Context, url string) (*pgx.ConnConfig, error) {
 	pool, err := pgxpool.ParseConfig(url) // which knows the settings of pools; PostgreSQL would be told of them
 	if err != nil {
@@ -386,20 +385,20 @@ func (f *fence) connConfig(ctx context.Context, url string) (*pgx.ConnConfig, er
 	config := pool.ConnConfig
 	prepareConfig(&config.Config)
 	f.findPrimary(ctx, config)
-	f.first(&config.Config)
+	f.preferCurrent(&config.Config)
 	config.ValidateConnect = f.admit
 	return config, nil
 }
 
-// errNoCancel is why PostgreSQL is not asked to end a statement.
+// errNoCancel is why PostgreSQL is not asked to cancel a statement.
 var errNoCancel = errors.New("statements are not cancelled")
 
-// prepare makes config, with which the pools open a connection, try the server in use first. A
-// statement that is given up is not cancelled, which is what pgx would do: PostgreSQL would end a
-// commit's wait for the standby and show everybody what may still be lost. It ends by PostgreSQL's
-// own limits of time; the connection is closed.
+// prepare makes config, with which the pools open a connection, try the server in use first, and
+// keeps pgx from cancelling statements that are given up: PostgreSQL would end a commit's wait for
+// the standby and show what may still be lost. Such a statement ends by PostgreSQL's own time
+// limits, and its connection is closed.
 func (f *fence) prepare(_ context.Context, config *pgx.ConnConfig) error {
-	f.first(&config.Config)
+	f.preferCurrent(&config.Config)
 	dial, admit := config.DialFunc, config.ValidateConnect
 	var connected atomic.Bool
 	config.ValidateConnect = func(ctx context.Context, conn *pgconn.PgConn) error {
@@ -416,16 +415,16 @@ func (f *fence) prepare(_ context.Context, config *pgx.ConnConfig) error {
 	return nil
 }
 
-// answer is what a server said of itself.
+// answer is the identity of a host, with the connection on which it answered.
 type answer struct {
 	host
 	identity
 	conn *pgx.Conn
 }
 
-// findPrimary asks every server that config names who it is, where there are several: of two that take
-// writes the one on the higher timeline is used, whichever the URL names first, and the other one
-// is refused aloud.
+// findPrimary asks all servers for their identities, if config names several. Of two that accept
+// writes it chooses the one on the higher timeline, whichever the URL names first; the other is
+// refused with a log entry.
 func (f *fence) findPrimary(ctx context.Context, config *pgx.ConnConfig) {
 	named := hosts(&config.Config)
 	if len(named) == 1 {
@@ -455,12 +454,12 @@ func (f *fence) findPrimary(ctx context.Context, config *pgx.ConnConfig) {
 	}
 }
 
-// askHost asks one of the servers of config; nil when it does not say.
+// askHost asks one of the servers of config for its identity, nil if it does not answer.
 func askHost(ctx context.Context, config *pgx.ConnConfig, one host) *answer {
 	alone := config.Copy()
 	alone.Tracer, alone.ValidateConnect = nil, nil
-	mine, _ := one.ways(&alone.Config)
-	try(&alone.Config, mine)
+	mine, _ := one.attempts(&alone.Config)
+	setAttempts(&alone.Config, mine)
 	asking, cancel := context.WithTimeout(ctx, alone.ConnectTimeout)
 	defer cancel()
 	conn, err := pgx.ConnectConfig(asking, alone)
@@ -475,7 +474,7 @@ func askHost(ctx context.Context, config *pgx.ConnConfig, one host) *answer {
 	return &answer{one, is, conn}
 }
 
-// lastSeen is the timeline that a database was seen on, 0 when it never was.
+// lastSeen returns the timeline on which a database was seen, 0 if it never was.
 func (f *fence) lastSeen(database string) int64 {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -485,7 +484,7 @@ func (f *fence) lastSeen(database string) int64 {
 	return 0
 }
 
-// closeConn closes a connection that may lead nowhere any more.
+// closeConn closes a connection that may be dead.
 func closeConn(conn *pgx.Conn) {
 	ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
 	defer cancel()

@@ -10,20 +10,20 @@ import (
 	"headroom/internal/study"
 )
 
-// mostRows is how many bytes of rows are kept in all, as much as one model may have; those of the
-// studies whose rows were kept longest ago go first.
+// mostRows is the number of bytes of rows that are stored in all, as much as one model may have.
+// Those of studies whose rows were stored longest ago are deleted first.
 const mostRows = 2 << 30
 
-// KeptRows is the study.Shelf. Its table is no part of a backup.
+// KeptRows is the study.Shelf. Its table is not part of a backup.
 type KeptRows struct {
 	db   *DB
 	most int64 // bytes
 }
 
-// KeptRows keeps rows of what is worked out from studies.
+// KeptRows returns the store for rows computed from studies.
 func (d *DB) KeptRows() *KeptRows { return &KeptRows{d, mostRows} }
 
-// Each calls use with all that is kept of a study; the numbers are overwritten afterwards.
+// Each calls use with every piece stored for a study; its numbers are overwritten afterwards.
 func (k *KeptRows) Each(ctx context.Context, id string, use func(study.KeptRows)) error {
 	rows, _ := k.db.in(ctx).Query(ctx, `SELECT key, first, sum, numbers FROM kept_rows WHERE study_id = $1`, id) // its error is the rows'
 	var key, sum []byte
@@ -37,8 +37,7 @@ func (k *KeptRows) Each(ctx context.Context, id string, use func(study.KeptRows)
 	return unavailable(ctx, err)
 }
 
-// Keep makes what is kept of a study these rows, as far as there is room for them, in place of all
-// that was.
+// Keep replaces what is stored for a study by the wanted rows, as far as there is room.
 func (k *KeptRows) Keep(ctx context.Context, id string, wanted iter.Seq2[study.RowsKey, func() study.KeptRows]) error {
 	sizes, err := k.sizes(ctx, id)
 	if err != nil {
@@ -60,13 +59,13 @@ func (k *KeptRows) Keep(ctx context.Context, id string, wanted iter.Seq2[study.R
 		left -= size
 		kept = append(kept, key[:])
 	}
-	if err := k.forgetBut(ctx, id, kept); err != nil {
+	if err := k.deleteExcept(ctx, id, kept); err != nil {
 		return err
 	}
 	return k.makeRoom(ctx)
 }
 
-// sizes are how many bytes are kept of a study under each key.
+// sizes returns the number of bytes stored for a study under each key.
 func (k *KeptRows) sizes(ctx context.Context, id string) (map[study.RowsKey]int64, error) {
 	there := map[study.RowsKey]int64{}
 	rows, _ := k.db.in(ctx).Query(ctx, `SELECT key, octet_length(numbers) FROM kept_rows WHERE study_id = $1`, id) // its error is the rows'
@@ -86,18 +85,18 @@ func (k *KeptRows) insert(ctx context.Context, id string, rows study.KeptRows) e
 	return unavailable(ctx, err)
 }
 
-// Forget removes all that is kept of a study.
+// Forget deletes everything stored for a study.
 func (k *KeptRows) Forget(ctx context.Context, id string) error {
-	return k.forgetBut(ctx, id, [][]byte{})
+	return k.deleteExcept(ctx, id, [][]byte{})
 }
 
-// forgetBut removes all that is kept of a study but what is kept under these keys.
-func (k *KeptRows) forgetBut(ctx context.Context, id string, keys [][]byte) error {
+// deleteExcept deletes everything stored for a study except under these keys.
+func (k *KeptRows) deleteExcept(ctx context.Context, id string, keys [][]byte) error {
 	_, err := k.db.in(ctx).Exec(ctx, `DELETE FROM kept_rows WHERE study_id = $1 AND key <> ALL ($2)`, id, keys)
 	return unavailable(ctx, err)
 }
 
-// makeRoom removes what is kept of the studies of which nothing was kept for longest.
+// makeRoom deletes the rows of the studies whose rows were stored longest ago.
 func (k *KeptRows) makeRoom(ctx context.Context) error {
 	_, err := k.db.in(ctx).Exec(ctx, `
 		WITH sizes AS (

@@ -17,24 +17,24 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// Channels of PostgreSQL's NOTIFY. A study's payload is "id:seq".
+// The channels of PostgreSQL's NOTIFY. A study's payload is "id:seq".
 const (
 	studyChannel   = "headroom_study"
 	accountChannel = "headroom_account"
 )
 
-// A lost connection is tried again after firstBackoff, then ever later up to lastBackoff.
+// A lost connection is reopened after firstBackoff, then after increasing times up to lastBackoff.
 const (
 	firstBackoff = 100 * time.Millisecond
 	lastBackoff  = 2 * time.Second
 )
 
-// Every heartbeat the listener asks for the versions of the studies that somebody watches: a writer
-// may die between its commit and its notice. A database that does not answer that within
-// answerTimeout opens the breaker; together they are how long a request may wait in vain.
+// At each heartbeat the listener queries the versions of watched studies, because a writer may die
+// between its commit and its notification. If the database does not answer within answerTimeout,
+// the breaker opens; the two times together limit how long a request may wait in vain.
 const heartbeat = time.Second
 
-// listener is the one connection that hears of changes, and hands them to whoever subscribed.
+// listener is the connection that receives notifications of changes and passes them to subscribers.
 type listener struct {
 	config  *pgx.ConnConfig
 	breaker *breaker
@@ -45,10 +45,10 @@ type listener struct {
 	watched map[string]*watched // by the study's id, or accounts
 }
 
-// accounts stands for all accounts where there are ids of studies, of which none is empty.
+// accounts is the key of all accounts among the ids of studies, which are never empty.
 const accounts = ""
 
-// watched is a study, or all accounts, with those who wait for changes.
+// watched is a study, or all accounts, with its subscribers.
 type watched struct {
 	told        int64 // the newest seq that they were told
 	subscribers map[chan int64]struct{}
@@ -60,15 +60,15 @@ func newListener(config *pgx.ConnConfig, breaker *breaker, fence *fence) *listen
 	return &listener{config: config, breaker: breaker, fence: fence, watched: map[string]*watched{}}
 }
 
-// Subscribe returns a channel that receives the study's newest seq after each change, or 0 after
-// the listener reconnected ("look for yourself"). Values not yet taken are replaced by newer ones.
-// Call cancel when done.
+// Subscribe returns a channel that receives the study's newest seq after each change, or 0 ("look
+// for yourself") after the listener has reconnected. A newer value replaces one that was not
+// received. Call cancel when done.
 func (d *DB) Subscribe(studyID string) (changes <-chan int64, cancel func()) {
 	return d.listener.subscribe(studyID)
 }
 
 // SubscribeAccounts returns a channel that receives 0 whenever a person, token, session or share
-// changed, so that whoever serves a long answer can authenticate its caller again.
+// has changed, so that long answers can authenticate their callers again.
 func (d *DB) SubscribeAccounts() (changes <-chan int64, cancel func()) {
 	return d.listener.subscribe(accounts)
 }
@@ -93,8 +93,8 @@ func (l *listener) subscribe(id string) (changes <-chan int64, cancel func()) {
 	}
 }
 
-// run listens until ctx ends, connecting again whenever the connection is lost. The log has a line for
-// that, and one when the connection is there again.
+// run listens until ctx ends and reconnects whenever the connection is lost. It logs the loss and
+// the recovery.
 func (l *listener) run(ctx context.Context) {
 	backoff := firstBackoff
 	for before := false; ctx.Err() == nil; {
@@ -115,8 +115,8 @@ func (l *listener) run(ctx context.Context) {
 	}
 }
 
-// listen connects and hands on what it hears until the connection fails; before tells whether it was
-// connected before.
+// listen connects and passes on notifications until the connection fails; before says whether it
+// was connected before.
 func (l *listener) listen(ctx context.Context, before bool) (connected bool, err error) {
 	conn, err := l.connect(ctx)
 	if err != nil {
@@ -127,26 +127,27 @@ func (l *listener) listen(ctx context.Context, before bool) (connected bool, err
 		slog.Info("the database is there again: listening for changes")
 		l.away = false
 	}
-	// For what was missed while nobody listened: of accounts first, so that nobody is told of a study
-	// who lost it meanwhile. At first all versions are told below.
-	l.tell(accounts, 0)
+	// Changes may have been missed while nobody listened. Accounts come first, so that nobody is
+	// told of a study who lost access to it meanwhile. On the first connection all versions are
+	// told below.
+	l.publish(accounts, 0)
 	if before {
 		for _, id := range l.watchedStudies() {
-			l.tell(id, 0)
+			l.publish(id, 0)
 		}
 	}
 	for l.fence.current(conn) {
 		if err := l.compare(ctx, conn); err != nil {
 			return true, err
 		}
-		if err := l.hearUntil(ctx, conn, time.Now().Add(heartbeat)); err != nil {
+		if err := l.publishUntil(ctx, conn, time.Now().Add(heartbeat)); err != nil {
 			return true, err
 		}
 	}
 	return true, errors.New("another server is the primary now")
 }
 
-// watch looks now and then which of several servers is the primary.
+// watch checks now and then which of several servers is the primary.
 func (l *listener) watch(ctx context.Context) {
 	for ctx.Err() == nil {
 		sleep(ctx, findPrimaryEvery)
@@ -154,7 +155,7 @@ func (l *listener) watch(ctx context.Context) {
 	}
 }
 
-// watchBefore opens the breaker of a database that falls silent before anything listens to it.
+// watchBefore opens the breaker of a database that falls silent before the listener runs.
 func (l *listener) watchBefore(ctx context.Context) {
 	for sleep(ctx, heartbeat); ctx.Err() == nil; sleep(ctx, heartbeat) {
 		if conn, err := l.connect(ctx); err == nil {
@@ -163,14 +164,14 @@ func (l *listener) watchBefore(ctx context.Context) {
 	}
 }
 
-// connect opens the connection that listens. Each server that is tried, and the search for the primary
-// before, takes its own time.
+// connect opens the listening connection. Each server tried, and the search for the primary before,
+// has its own time limit.
 func (l *listener) connect(ctx context.Context) (conn *pgx.Conn, err error) {
 	attempts := time.Duration(1 + len(hosts(&l.config.Config)))
 	err = l.probe(ctx, (attempts+1)*l.config.ConnectTimeout, func(ctx context.Context) error {
 		l.fence.findPrimary(ctx, l.config)
 		config := l.config.Copy()
-		l.fence.first(&config.Config)
+		l.fence.preferCurrent(&config.Config)
 		if conn, err = pgx.ConnectConfig(ctx, config); err != nil {
 			return err
 		}
@@ -183,8 +184,8 @@ func (l *listener) connect(ctx context.Context) (conn *pgx.Conn, err error) {
 	return conn, err
 }
 
-// probe asks the database something, and opens the breaker where it does not answer in time. It
-// gives up after most.
+// probe asks the database something, gives up after most, and opens the breaker if there is no
+// answer in time.
 func (l *listener) probe(ctx context.Context, most time.Duration, ask func(ctx context.Context) error) error {
 	silent := time.AfterFunc(l.config.ConnectTimeout, l.breaker.open)
 	within, cancel := context.WithTimeout(ctx, most)
@@ -200,17 +201,17 @@ func (l *listener) probe(ctx context.Context, most time.Duration, ask func(ctx c
 	return err
 }
 
-// hearUntil hands on notifications until then.
-func (l *listener) hearUntil(ctx context.Context, conn *pgx.Conn, then time.Time) error {
+// publishUntil passes on notifications until then.
+func (l *listener) publishUntil(ctx context.Context, conn *pgx.Conn, then time.Time) error {
 	hearing, cancel := context.WithDeadline(ctx, then)
 	defer cancel()
 	for {
 		heard, err := conn.WaitForNotification(hearing)
 		switch {
 		case err == nil && heard.Channel == studyChannel:
-			l.hearOfStudy(heard.Payload)
+			l.publishPayload(heard.Payload)
 		case err == nil:
-			l.tell(accounts, 0)
+			l.publish(accounts, 0)
 		case hearing.Err() != nil && ctx.Err() == nil && !conn.IsClosed():
 			return nil
 		default:
@@ -219,9 +220,9 @@ func (l *listener) hearUntil(ctx context.Context, conn *pgx.Conn, then time.Time
 	}
 }
 
-// compare asks for the versions of the studies that somebody watches, and tells of those that no
-// notice told of. The notices that came with the answer are handed on before: no version is told
-// before a change of accounts that was made before it.
+// compare queries the versions of watched studies and passes on those of which no notification
+// told. It first passes on the notifications that came with the answer, so that no version is told
+// before an earlier change of accounts.
 func (l *listener) compare(ctx context.Context, conn *pgx.Conn) error {
 	versions := map[string]int64{}
 	err := l.probe(ctx, l.config.ConnectTimeout, func(ctx context.Context) error {
@@ -235,13 +236,13 @@ func (l *listener) compare(ctx context.Context, conn *pgx.Conn) error {
 		return err
 	})
 	if err == nil {
-		err = l.hearUntil(ctx, conn, time.Now())
+		err = l.publishUntil(ctx, conn, time.Now())
 	}
 	if err != nil {
 		return err
 	}
 	for id, version := range versions {
-		l.tell(id, version)
+		l.publish(id, version)
 	}
 	return nil
 }
@@ -252,18 +253,18 @@ func (l *listener) watchedStudies() []string {
 	return slices.Collect(maps.Keys(l.watched))
 }
 
-func (l *listener) hearOfStudy(payload string) {
+func (l *listener) publishPayload(payload string) {
 	at := strings.LastIndexByte(payload, ':')
 	if at < 0 {
 		return
 	}
 	if seq, err := strconv.ParseInt(payload[at+1:], 10, 64); err == nil {
-		l.tell(payload[:at], seq)
+		l.publish(payload[:at], seq)
 	}
 }
 
-// tell tells those who watch a study of its newest seq, once, or of 0, each time.
-func (l *listener) tell(id string, seq int64) {
+// publish tells a study's subscribers of its newest seq, once, or of 0, every time.
+func (l *listener) publish(id string, seq int64) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	w := l.watched[id]
@@ -276,8 +277,8 @@ func (l *listener) tell(id string, seq int64) {
 	}
 }
 
-// replace puts value into a channel of capacity one, in place of one that was not taken. Its
-// callers hold the mutex, so nobody else sends.
+// replace puts value into a channel of capacity one in place of one that was not received. Callers
+// hold the mutex, so nobody else sends.
 func replace[T any](channel chan T, value T) {
 	select {
 	case <-channel:
@@ -294,9 +295,9 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// notifier sends NOTIFY for studies that changed, after their commit: inside the transaction NOTIFY
-// would take a lock on the whole database until the commit. One goroutine sends, so changes that
-// come while it is busy go together. What cannot be sent listeners find at their next heartbeat.
+// notifier sends NOTIFY for changed studies after their commit: within the transaction NOTIFY would
+// take a global lock until the commit. A single goroutine sends, so that changes made while it is
+// busy are sent together. If sending fails, listeners find the change at their next heartbeat.
 type notifier struct {
 	pool *pgxpool.Pool
 	wake chan struct{}
@@ -305,22 +306,22 @@ type notifier struct {
 	pending map[string]int64 // newest seq by study
 }
 
-// between is the least time from one announcement to the next: what changes meanwhile goes
+// announceInterval is the smallest interval between announcements; changes in it are announced
 // together.
-const between = 20 * time.Millisecond
+const announceInterval = 20 * time.Millisecond
 
-// announceTime bounds an announcement, and with it how long the last one keeps a program that stops.
-const announceTime = 2 * time.Second
+// announceLimit limits an announcement, and so how long the last one delays a program that stops.
+const announceLimit = 2 * time.Second
 
-// changed takes note that a study reached seq, and returns at once.
-func (n *notifier) changed(id string, seq int64) {
+// queue queues the announcement that a study has reached seq, and returns at once.
+func (n *notifier) queue(id string, seq int64) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
 	n.pending[id] = max(n.pending[id], seq)
 	replace(n.wake, struct{}{})
 }
 
-// run sends until ctx ends, and then what is left.
+// run sends announcements until ctx ends, then those that are left.
 func (n *notifier) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		select {
@@ -330,7 +331,7 @@ func (n *notifier) run(ctx context.Context) {
 		if err := n.send(context.WithoutCancel(ctx)); err != nil {
 			slog.Warn("changes could not be announced", "error", err)
 		}
-		sleep(ctx, between)
+		sleep(ctx, announceInterval)
 	}
 }
 
@@ -346,9 +347,9 @@ func (n *notifier) send(ctx context.Context) error {
 	if len(payloads) == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, announceTime)
+	ctx, cancel := context.WithTimeout(ctx, announceLimit)
 	defer cancel()
-	// An announcement need not outlive a crash, so its commit does not wait for the disk.
+	// An announcement need not survive a crash, so its commit does not wait for the disk.
 	_, err := n.pool.Exec(ctx, `
 		SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, payload) FROM unnest($2::text[]) AS payload`, studyChannel, payloads)
 	return unavailable(ctx, err)

@@ -20,19 +20,19 @@ import (
 	"headroom/migrations"
 )
 
-// Migrate brings the database at url to this program's schema. It refuses a database that a newer
+// Migrate migrates the database at url to this program's schema. It refuses a database that a newer
 // program has migrated.
 func Migrate(ctx context.Context, url string) error {
 	return MigrateTo(ctx, url, migrations.Latest)
 }
 
-// MigrateTo brings the database to schema version target, up or down; 0 is an empty database. What
-// a step down drops is said in its file.
+// MigrateTo migrates the database to schema version target, up or down; 0 is an empty database. The
+// file of a step down says what it drops.
 func MigrateTo(ctx context.Context, url string, target uint) error {
 	return newFence("").migrate(ctx, url, target, false)
 }
 
-// migrate is MigrateTo; of a database that is in use it is an error that it is at another schema.
+// migrate is MigrateTo. With inUse it fails if the database is at an older schema.
 func (f *fence) migrate(ctx context.Context, url string, target uint, inUse bool) error {
 	if target > migrations.Latest {
 		return fmt.Errorf("there is no schema %d: the last one is %d", target, migrations.Latest)
@@ -46,7 +46,7 @@ func (f *fence) migrate(ctx context.Context, url string, target uint, inUse bool
 	watching, done := context.WithCancel(ctx)
 	defer done()
 	go newListener(config, breaker, f).watchBefore(watching)
-	// The migrator waits without end, but for a connection that is hung up.
+	// The migrator has no time limit of its own, but ends when its connection is closed.
 	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, address)
 		if err == nil {
@@ -55,8 +55,8 @@ func (f *fence) migrate(ctx context.Context, url string, target uint, inUse bool
 		return conn, err
 	}
 	err = migrateOn(ctx, stdlib.OpenDB(*config), target, inUse)
-	why := cause(err)
-	if said := pgError(why).Code; said != "" && !goingDown(said) {
+	why := migrationError(err)
+	if said := pgError(why).Code; said != "" && !isTemporary(said) {
 		return err // also of who is not let in: what is wrong with a password or a name is said at once
 	}
 	if away := unavailable(ctx, why); errors.Is(away, study.ErrUnavailable) {
@@ -65,8 +65,8 @@ func (f *fence) migrate(ctx context.Context, url string, target uint, inUse bool
 	return err
 }
 
-// cause is why the migrator failed, which its own errors do not lead to.
-func cause(err error) error {
+// migrationError returns the error behind one of the migrator's, which do not unwrap to it.
+func migrationError(err error) error {
 	if failed, ok := errors.AsType[*database.Error](err); ok {
 		return failed.OrigErr
 	}
@@ -124,23 +124,23 @@ func newMigrate(pool *sql.DB) (*migrate.Migrate, error) {
 	if err != nil {
 		return nil, err
 	}
-	return migrate.NewWithInstance("migrations", files, "headroom", &wholeSteps{Driver: target})
+	return migrate.NewWithInstance("migrations", files, "headroom", &atomicSteps{Driver: target})
 }
 
-// wholeSteps makes each step, and the note that it was done, one transaction: a program that dies in
-// the middle of a step leaves the database as it was before it, and the next one goes on from there.
-// The migrator would make a note before each step and after it, in transactions of their own.
-type wholeSteps struct {
+// atomicSteps runs each step and the record of it in one transaction, so that a program that dies
+// in the middle of a step leaves the database as it was before, and the next one can continue. The
+// migrator itself would record the step before and after, in transactions of their own.
+type atomicSteps struct {
 	database.Driver
 	next int // the version that the step leads to
 }
 
-func (w *wholeSteps) SetVersion(version int, _ bool) error {
+func (w *atomicSteps) SetVersion(version int, _ bool) error {
 	w.next = version
 	return nil
 }
 
-func (w *wholeSteps) Run(step io.Reader) error {
+func (w *atomicSteps) Run(step io.Reader) error {
 	note := ";\nDELETE FROM schema_migrations"
 	if w.next != database.NilVersion {
 		note += fmt.Sprintf("; INSERT INTO schema_migrations VALUES (%d, false)", w.next)

@@ -23,28 +23,28 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// Studies is the study.Store, which says what its methods do.
+// Studies is the study.Store, where its methods are described.
 type Studies struct {
 	db *DB
 
-	// Decisions of one study follow one another: within this process by a queue in memory, among
-	// processes by a lock in the database. Only the head of each queue holds a connection, one of a
-	// pool of their own: however many wait, writes find theirs free.
+	// Decisions of one study are made one at a time: within this process by a queue in memory,
+	// across processes by a lock in the database. Only the head of each queue holds a connection,
+	// from a separate pool, so that waiting decisions never take the connections of writes.
 	choosing scheduler.Queues
 	locks    *pgxpool.Pool
 }
 
-// nothing is the end of the ledger of a study that does not exist yet.
-var nothing = study.Known{Hash: strings.Repeat("0", 64)}
+// noLedger is the end of the ledger of a study that does not exist yet.
+var noLedger = study.Known{Hash: strings.Repeat("0", 64)}
 
-// partTime bounds how long a part of a new study may be in coming.
-const partTime = time.Minute
+// partLimit limits how long a part of a new study may take to arrive.
+const partLimit = time.Minute
 
 func (s *Studies) Create(ctx context.Context, id string, cmd study.Command, parts iter.Seq2[study.Append, error]) error {
 	var refused error // a part's own error, which is nobody's lost connection
-	last := nothing
+	last := noLedger
 	err := s.db.transact(ctx, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, `SELECT set_config('idle_in_transaction_session_timeout', $1, true)`, milliseconds(partTime)); err != nil {
+		if _, err := tx.Exec(ctx, `SELECT set_config('idle_in_transaction_session_timeout', $1, true)`, milliseconds(partLimit)); err != nil {
 			return err
 		}
 		for part, err := range parts {
@@ -55,7 +55,7 @@ func (s *Studies) Create(ctx context.Context, id string, cmd study.Command, part
 			if _, err := s.store(ctx, tx, id, last, cmd.Key, part); err != nil {
 				return err
 			}
-			last = end(part)
+			last = endAfter(part)
 		}
 		return nil
 	})
@@ -76,14 +76,14 @@ func (s *Studies) Create(ctx context.Context, id string, cmd study.Command, part
 	return err
 }
 
-// Write appends to a study what decide makes of the events after known: in one round trip if there
-// are none, else while the study is locked.
+// Write appends what decide makes of the events after known: in one round trip if there are none,
+// else while the study is locked.
 func (s *Studies) Write(ctx context.Context, id string, cmd study.Command, known study.Known, decide func(news []ledger.Event) (study.Append, error)) error {
 	if known.Version > 0 && (cmd.IfMatch == 0 || cmd.IfMatch == known.Version) {
-		// A refusal says little: the study may have changed, and a request that was answered before
-		// is refused too.
+		// A refusal is not final: the study may have changed, or the request may have been answered
+		// before.
 		if add, refused := decide(nil); refused == nil {
-			stored, err := s.appendIfUnmoved(ctx, id, cmd.Key, known, add)
+			stored, err := s.appendIfUnchanged(ctx, id, cmd.Key, known, add)
 			if stored || err != nil {
 				return err
 			}
@@ -92,9 +92,9 @@ func (s *Studies) Write(ctx context.Context, id string, cmd study.Command, known
 	return s.writeLocked(ctx, id, cmd, known, decide)
 }
 
-// appendIfUnmoved stores add if the study's ledger still ends with known and the request was not
+// appendIfUnchanged stores add if the study's ledger still ends with known and the request was not
 // answered before.
-func (s *Studies) appendIfUnmoved(ctx context.Context, id string, key *study.IdempotencyKey, known study.Known, add study.Append) (stored bool, err error) {
+func (s *Studies) appendIfUnchanged(ctx context.Context, id string, key *study.IdempotencyKey, known study.Known, add study.Append) (stored bool, err error) {
 	err = s.db.write(ctx, func(conn *pgxpool.Conn) (err error) {
 		confirmed, cancel := confirming(ctx)
 		defer cancel()
@@ -105,24 +105,24 @@ func (s *Studies) appendIfUnmoved(ctx context.Context, id string, key *study.Ide
 		return false, nil
 	}
 	if stored && err == nil {
-		s.announce(id, end(add))
+		s.announce(id, endAfter(add))
 	}
 	return stored, unavailable(ctx, err)
 }
 
-// writeLocked lets decide look at the news while the study's row is locked.
+// writeLocked calls decide with the new events while the study's row is locked.
 func (s *Studies) writeLocked(ctx context.Context, id string, cmd study.Command, known study.Known, decide func(news []ledger.Event) (study.Append, error)) error {
 	var refused error // decide's own error, which is nobody's lost connection
 	var add study.Append
 	var last study.Known
-	vouch := s.db.voucher(ctx)
+	vouch := s.db.confirmer(ctx)
 	err := s.db.transact(ctx, func(tx pgx.Tx) (err error) {
 		var news []ledger.Event
 		last, news, err = lockStudy(ctx, tx, id, cmd.Key, known.Version)
 		if err != nil {
 			return err
 		}
-		if why := last.Fits(endOf(known, news)); why != nil {
+		if why := last.Fits(endWith(known, news)); why != nil {
 			return &study.Damaged{ID: id, Why: why}
 		}
 		if cmd.IfMatch != 0 && cmd.IfMatch != last.Version {
@@ -138,38 +138,38 @@ func (s *Studies) writeLocked(ctx context.Context, id string, cmd study.Command,
 		err = refused
 	}
 	if err == nil {
-		s.announce(id, end(add))
+		s.announce(id, endAfter(add))
 		return nil
 	}
-	// A refusal, too, tells what was read.
+	// A refusal, too, reveals what was read.
 	if unconfirmed := vouch(map[string]study.Known{id: last}); unconfirmed != nil {
 		return unconfirmed
 	}
 	return err
 }
 
-// end is the end of a ledger after an append.
-func end(added study.Append) study.Known {
+// endAfter returns the end of a ledger after an append.
+func endAfter(added study.Append) study.Known {
 	return study.Known{Version: added.After.Version, Hash: added.After.Hash}
 }
 
-// endOf is the end of a ledger whose events, behind the one that is known, are these.
-func endOf(known study.Known, news []ledger.Event) study.Known {
+// endWith returns the end of a ledger, given its events after known.
+func endWith(known study.Known, news []ledger.Event) study.Known {
 	if n := len(news); n > 0 {
 		return study.Known{Version: news[n-1].Seq, Hash: news[n-1].Hash}
 	}
 	return known
 }
 
-// announce tells listeners up to where a ledger is stored.
+// announce notifies listeners of the new end of a ledger.
 func (s *Studies) announce(id string, end study.Known) {
-	s.db.fence.note(map[string]study.Known{id: end})
-	s.db.notifier.changed(id, end.Version)
+	s.db.fence.record(map[string]study.Known{id: end})
+	s.db.notifier.queue(id, end.Version)
 }
 
-// lockStudy locks the study's row until the transaction ends and returns the end of its ledger with
-// the events after known. One round trip: each statement sees what was committed when its turn
-// came, so the events are those of the locked row, and so is an answer that the request had before.
+// lockStudy locks the study's row until the transaction ends and returns the end of its ledger and
+// the events after known, in one round trip. Each statement sees what was committed when it
+// started, so the events match the locked row, and so does an earlier answer to the request.
 func lockStudy(ctx context.Context, tx pgx.Tx, id string, key *study.IdempotencyKey, known int64) (study.Known, []ledger.Event, error) {
 	var answered error
 	var last study.Known
@@ -197,7 +197,7 @@ func noStudy(id string) error {
 }
 
 func (s *Studies) Ends(ctx context.Context, id string) (row, last study.Known, err error) {
-	vouch := s.db.voucher(ctx)
+	vouch := s.db.confirmer(ctx)
 	err = s.db.in(ctx).QueryRow(ctx, `
 		SELECT studies.version, studies.hash, coalesce(seq, 0), coalesce(events.hash, '') FROM studies
 		LEFT JOIN events ON study_id = id AND seq = (SELECT max(seq) FROM events WHERE study_id = $1)
@@ -231,16 +231,16 @@ func (s *Studies) Verified(ctx context.Context, id string) (*study.Verified, err
 	return last, unavailable(ctx, err)
 }
 
-// A write is one statement, and so one transaction in one round trip: the study's row, then, if
-// that was written, the events and the answer under the idempotency key. It returns how many rows of
-// studies it wrote.
+// A write is one statement, and so one transaction in one round trip: it writes the study's row
+// and, if that succeeds, the events and the answer under the idempotency key. It returns how many
+// rows of studies it wrote.
 const (
 	insertRow = `
 		WITH row AS (
 			INSERT INTO studies (id, name, state, algorithm, version, hash, updated_at, trials, waiting, oldest_waiting, feasible, known, best, limits, simulated_lab, words, created_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $23)
 			RETURNING id)`
-	// The hash of the last event says that no other was written since: it follows from all events.
+	// The hash of the last event depends on all events, so it shows that no other was written.
 	updateRow = `
 		WITH row AS (
 			UPDATE studies SET name = $2, state = $3, algorithm = $4, version = $5, hash = $6, updated_at = $7,
@@ -257,13 +257,13 @@ const (
 		SELECT count(*) FROM row`
 )
 
-// store writes add behind last, in one statement, and tells whether it wrote the study's row.
+// store appends add after last in one statement, and reports whether it wrote the study's row.
 func (s *Studies) store(ctx context.Context, q querier, id string, last study.Known, key *study.IdempotencyKey, add study.Append) (stored bool, err error) {
 	if err := checkAppend(last, add); err != nil {
 		return false, err
 	}
 	row, own := updateRow, any(last.Hash) // the argument that only this row has
-	if last == nothing {
+	if last == noLedger {
 		row, own = insertRow, add.After.CreatedAt
 	}
 	now := add.After.Summary()
@@ -284,7 +284,7 @@ func (s *Studies) store(ctx context.Context, q querier, id string, last study.Kn
 	return rows == 1, err
 }
 
-// eventColumns are the columns of events, one array each, however many events there are.
+// eventColumns returns the columns of events, one array each.
 func eventColumns(events []ledger.Event) []any {
 	n := len(events)
 	seqs, times := make([]int64, n), make([]time.Time, n)
@@ -295,7 +295,7 @@ func eventColumns(events []ledger.Event) []any {
 	return []any{seqs, times, bys, kinds, data, hashes}
 }
 
-// checkAppend refuses events that do not continue the ledger, before anything is written.
+// checkAppend refuses events that do not continue the ledger.
 func checkAppend(known study.Known, add study.Append) error {
 	if add.After == nil {
 		return errors.New("an append must come with the study after it")
@@ -303,7 +303,7 @@ func checkAppend(known study.Known, add study.Append) error {
 	if err := ledger.CheckContinues(ledger.Event{Seq: known.Version, Hash: known.Hash}, add.Events); err != nil {
 		return fmt.Errorf("the ledger would break: %w", err)
 	}
-	if last := endOf(known, add.Events); end(add) != last {
+	if last := endWith(known, add.Events); endAfter(add) != last {
 		return fmt.Errorf("the study after the append is at event %d, the ledger at %d", add.After.Version, last.Version)
 	}
 	return nil
@@ -314,7 +314,7 @@ func (s *Studies) Events(ctx context.Context, id string, after int64, limit int)
 	batch := &pgx.Batch{}
 	batch.Queue(`SELECT FROM studies WHERE id = $1`, id).QueryRow(func(row pgx.Row) error { return row.Scan() })
 	queueEvents(batch, id, after, limit, &found)
-	vouch := s.db.voucher(ctx)
+	vouch := s.db.confirmer(ctx)
 	err := s.db.in(ctx).SendBatch(ctx, batch).Close()
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
@@ -322,10 +322,11 @@ func (s *Studies) Events(ctx context.Context, id string, after int64, limit int)
 	case err != nil || len(found) == 0:
 		return nil, unavailable(ctx, err)
 	}
-	return found, vouch(map[string]study.Known{id: endOf(study.Known{}, found)})
+	return found, vouch(map[string]study.Known{id: endWith(study.Known{}, found)})
 }
 
-// queueEvents reads the events with after < seq into found, at most limit (0 = all), in order.
+// queueEvents queues a query for the events with seq > after, at most limit (0 = all), in order,
+// into found.
 func queueEvents(batch *pgx.Batch, id string, after int64, limit int, found *[]ledger.Event) {
 	batch.Queue(`
 		SELECT seq, at, by, kind, data, hash, author FROM events
@@ -338,12 +339,12 @@ func queueEvents(batch *pgx.Batch, id string, after int64, limit int, found *[]l
 	})
 }
 
-// doneKept is how long a request counts once under its key.
+// doneKept is how long an idempotency key is remembered.
 const doneKept = 48 * time.Hour
 
-// claim makes later requests with the same key wait until this transaction ends, and finds what an
-// earlier one did: *study.AlreadyDone, or study.ErrReused when that was another request.
-func claim(ctx context.Context, tx pgx.Tx, key *study.IdempotencyKey) error {
+// claimKey makes later requests with the same key wait until this transaction ends, and returns
+// what an earlier one did: *study.AlreadyDone, or study.ErrReused if that was another request.
+func claimKey(ctx context.Context, tx pgx.Tx, key *study.IdempotencyKey) error {
 	if key == nil {
 		return nil
 	}
@@ -358,7 +359,7 @@ func claim(ctx context.Context, tx pgx.Tx, key *study.IdempotencyKey) error {
 	return before
 }
 
-// queueLookup finds what a request did before.
+// queueLookup queues a query for what a request did before.
 func queueLookup(batch *pgx.Batch, key *study.IdempotencyKey, before *error) {
 	batch.Queue(`
 		SELECT body_hash, study_id, version, trials, made FROM idempotency_keys
@@ -383,14 +384,14 @@ func queueLookup(batch *pgx.Batch, key *study.IdempotencyKey, before *error) {
 
 const doneInto = `INSERT INTO idempotency_keys (caller, request, key, body_hash, study_id, version, trials, made, created_at)`
 
-// doneColumns are the columns of what was done.
+// doneColumns returns the columns of what was done.
 func doneColumns(key study.IdempotencyKey, done study.Done, now time.Time) []any {
 	return []any{key.Caller, key.Request, key.Key, key.Body.Sum(nil), done.Study, done.Version, done.Trials, done.Made, now}
 }
 
-// Before returns *study.AlreadyDone when the request was carried out before, study.ErrReused when
-// its key was used for another, else nil. Ask it before checking a request against the present
-// state, which may have moved on since then.
+// Before returns *study.AlreadyDone if the request was carried out before, study.ErrReused if its
+// key was used for another one, else nil. Call it before checking a request against the present
+// state, which may have changed since.
 func (d *DB) Before(ctx context.Context, key *study.IdempotencyKey) error {
 	if key == nil {
 		return nil
@@ -405,14 +406,14 @@ func (d *DB) Before(ctx context.Context, key *study.IdempotencyKey) error {
 	return d.confirmDone(ctx, timeline, before)
 }
 
-// Once runs do at most once for an idempotency key, for writes that are not a study's (those pass Key in
-// study.Command): do's writes through Accounts with the ctx it is given and what it returns as made
-// commit together. That is stored without secrets; do hands those to its caller by other means.
-// Errors: *study.AlreadyDone, study.ErrReused, or do's own. Without an idempotency key (nil) do's writes
+// Once runs do at most once for an idempotency key, for writes other than to a study (those pass
+// Key in study.Command). What do writes through Accounts with its ctx commits together with made,
+// the result that is stored. made must contain no secrets; do passes those to its caller by other
+// means. Errors: *study.AlreadyDone, study.ErrReused, or do's own. Without a key (nil) do's writes
 // still commit together.
 func (d *DB) Once(ctx context.Context, key *study.IdempotencyKey, do func(ctx context.Context) (made []byte, err error)) error {
 	return d.transact(ctx, func(tx pgx.Tx) error {
-		if err := claim(ctx, tx, key); err != nil {
+		if err := claimKey(ctx, tx, key); err != nil {
 			return err
 		}
 		made, err := do(context.WithValue(ctx, transactionKey{}, tx))
@@ -424,16 +425,15 @@ func (d *DB) Once(ctx context.Context, key *study.IdempotencyKey, do func(ctx co
 	})
 }
 
-// Summaries lists studies, newest change first: one read of the studies' rows, of a page as many as
-// it has.
+// Summaries returns studies, newest change first, by a single query of their rows.
 func (s *Studies) Summaries(ctx context.Context, wanted study.Listing) ([]ledger.Summary, error) {
 	before, id := pgtype.Timestamptz{InfinityModifier: pgtype.Infinity, Valid: true}, ""
 	if wanted.After != nil {
 		before, id = pgtype.Timestamptz{Time: wanted.After.UpdatedAt, Valid: true}, wanted.After.ID
 	}
 	ends := map[string]study.Known{}
-	vouch := s.db.voucher(ctx)
-	found, err := list(ctx, s.db.in(ctx), func(row pgx.CollectableRow) (ledger.Summary, error) {
+	vouch := s.db.confirmer(ctx)
+	found, err := collect(ctx, s.db.in(ctx), func(row pgx.CollectableRow) (ledger.Summary, error) {
 		var one ledger.Summary
 		var hash string
 		err := row.Scan(&one.ID, &one.Name, &one.State, &one.Algorithm, &one.Version, &one.CreatedAt, &one.UpdatedAt,
@@ -456,7 +456,7 @@ const listStudies = `
 
 const cleanUpEvery = time.Hour
 
-// cleanUp removes what has expired, at the start and then every hour, until ctx ends.
+// cleanUp deletes what has expired, at once and then every hour, until ctx ends.
 func (d *DB) cleanUp(ctx context.Context) {
 	for ctx.Err() == nil {
 		if err := d.removeExpired(ctx, time.Now()); err != nil && ctx.Err() == nil {
@@ -466,9 +466,9 @@ func (d *DB) cleanUp(ctx context.Context) {
 	}
 }
 
-// removeExpired removes old answers, ended sessions, PINs and links nobody used. Tokens and shares
-// stay: people want to see whom they once let in. So does each person's latest session, which says
-// when they were last seen.
+// removeExpired deletes old answers, ended sessions, expired sign-in links and unused PINs. Tokens
+// and shares stay, since people want to see whom they once let in, and so does each person's latest
+// session, which says when they were last seen.
 func (d *DB) removeExpired(ctx context.Context, now time.Time) error {
 	batch := &pgx.Batch{}
 	batch.Queue(`DELETE FROM idempotency_keys WHERE created_at < $1`, now.Add(-doneKept))
@@ -478,22 +478,21 @@ func (d *DB) removeExpired(ctx context.Context, now time.Time) error {
 	return d.pool.SendBatch(ctx, batch).Close()
 }
 
-// A choosing lock is a lease: PostgreSQL ends it when its holder has been silent for choosingLease,
-// as one that is frozen is, or cut off. Whoever waits for the lock gives up after lockTime, to be
-// asked again.
+// A choosing lock is a lease: PostgreSQL ends it if its holder, frozen or cut off, has been silent
+// for choosingLease. Those who wait for it give up after lockPatience, to be asked again.
 const (
 	choosingLease = 10 * time.Second
 	renewal       = choosingLease / 4
-	lockTime      = 4 * time.Second
+	lockPatience  = 4 * time.Second
 )
 
-// tookTooLong is PostgreSQL's code of a statement that was ended.
-const tookTooLong = "57014"
+// queryCanceled is PostgreSQL's code for a cancelled statement.
+const queryCanceled = "57014"
 
 var errLeaseLost error = &study.Later{Sentence: "The server was away for too long while it chose, and another one may choose by now."}
 
-// Choosing runs choose while holding the study's choosing lock. Should the lock be lost, choose's
-// context ends.
+// Choosing runs choose while holding the study's choosing lock. If the lock is lost, the context of
+// choose ends.
 func (s *Studies) Choosing(ctx context.Context, id string, choose func(ctx context.Context) error) error {
 	leave, err := s.choosing.Enter(ctx, id)
 	if err != nil {
@@ -502,31 +501,31 @@ func (s *Studies) Choosing(ctx context.Context, id string, choose func(ctx conte
 	defer leave()
 	lock, err := s.locks.BeginTx(ctx, pgx.TxOptions{BeginQuery: beginLocked(id)})
 	if err != nil {
-		if pgError(err).Code == tookTooLong && ctx.Err() == nil {
-			return &study.Later{Sentence: fmt.Sprintf("Another server has been choosing for this study for more than %v.", lockTime)}
+		if pgError(err).Code == queryCanceled && ctx.Err() == nil {
+			return &study.Later{Sentence: fmt.Sprintf("Another server has been choosing for this study for more than %v.", lockPatience)}
 		}
 		return unavailable(ctx, err)
 	}
-	// The lock lasts as long as this transaction, in which nothing else happens: choose reads and
-	// writes through the other pool.
+	// The lock lasts as long as this transaction, which does nothing else: choose uses the other
+	// pool.
 	defer func() {
 		ending, cancel := context.WithTimeout(context.Background(), answerTimeout)
 		defer cancel()
 		_ = lock.Rollback(ending) // where that fails the connection is closed, which gives the lock back too
 	}()
-	return holding(ctx, lock, choose)
+	return withLease(ctx, lock, choose)
 }
 
-// beginLocked begins a transaction that has the study's choosing lock, in one round trip. Such
-// statements take no arguments, so the id, which anybody may have made up, is written in
-// hexadecimal digits.
+// beginLocked returns the statement that begins a transaction with the study's choosing lock, in
+// one round trip. It takes no arguments, so the id, which may come from anybody, is written in
+// hexadecimal.
 func beginLocked(id string) string {
 	return fmt.Sprintf(`BEGIN; SELECT pg_advisory_xact_lock(hashtext('headroom choosing'),
 		hashtext(convert_from(decode('%x', 'hex'), 'UTF8')))`, id)
 }
 
-// holding runs choose and renews the lease meanwhile.
-func holding(ctx context.Context, lock pgx.Tx, choose func(ctx context.Context) error) error {
+// withLease runs choose and meanwhile renews the lease.
+func withLease(ctx context.Context, lock pgx.Tx, choose func(ctx context.Context) error) error {
 	within, lose := context.WithCancelCause(ctx)
 	defer lose(nil)
 	chosen := make(chan struct{})
@@ -545,8 +544,7 @@ func holding(ctx context.Context, lock pgx.Tx, choose func(ctx context.Context) 
 	return err
 }
 
-// renew says now and then that the holder of lock is alive, until what it holds the lock for is
-// done.
+// renew shows PostgreSQL now and then that the holder of the lock is alive, until done is closed.
 func renew(ctx context.Context, lock pgx.Tx, done <-chan struct{}) error {
 	ticker := time.NewTicker(renewal)
 	defer ticker.Stop()

@@ -31,8 +31,8 @@ type Source[S any] interface {
 	BytesBeside(others ...S) int64
 }
 
-// How much is kept of one thing: mostVersions versions, large values of the newest and of mostBack
-// older ones, and other values up to a mostSmall-th of the limit, so that requests for ever new
+// How much is kept of one thing: mostVersions versions, large values of the newest and of mostOlder
+// older ones, and other values up to 1/smallShare of the limit, so that requests for ever new
 // values of one thing do not evict those of others.
 const (
 	mostVersions = 32
@@ -245,7 +245,7 @@ func (s *Store[S]) touch(place *list.Element) {
 
 // trimLarge drops large values when one of v has been added. That of the newest version stays, to
 // be extended. That of the previous newest is dropped, since the two share nearly everything. Of
-// the others the latest mostBack stay. Held versions are dropped only if all of them take more than
+// the others the latest mostOlder stay. Held versions are dropped only if all of them take more than
 // half of the limit.
 func (s *Store[S]) trimLarge(t *thing[S], v *version[S]) {
 	var before *version[S]

@@ -1,5 +1,5 @@
-// Package dbtest gives every test a database of its own on a real PostgreSQL: one server a test
-// binary, one migrated template, cloned for each test.
+// Package dbtest gives every test a database of its own on a real PostgreSQL: each test binary has
+// one server with a migrated template, which is cloned for each test.
 package dbtest
 
 import (
@@ -19,8 +19,8 @@ import (
 	"headroom/internal/testwait"
 )
 
-// Folder makes a folder that only this user may enter. t.TempDir would put it into another such
-// folder, out of reach of the user that PostgreSQL runs as when root runs the tests.
+// Folder creates a folder that only this user may enter. t.TempDir would put it into another such
+// folder, where the user that PostgreSQL runs as when root runs the tests could not reach it.
 func Folder(t testing.TB) string {
 	t.Helper()
 	folder := must.Get(os.MkdirTemp("", "headroom-test-"))(t)
@@ -32,7 +32,7 @@ func Folder(t testing.TB) string {
 	return folder
 }
 
-// template is the migrated database that tests get copies of.
+// template is the migrated database that is copied for each test.
 const template = "headroom_template"
 
 // Cluster is a PostgreSQL server with a migrated template database.
@@ -56,8 +56,8 @@ func run(m *testing.M) int {
 		return complain(err)
 	}
 	defer os.RemoveAll(dir)
-	// What is lost in a crash may be lost: the cluster dies with the tests. Until then their databases
-	// stay: dropping hundreds, and vacuuming them, took as long as the tests.
+	// The cluster dies with the tests, so a crash may lose data. Until then the databases stay:
+	// dropping hundreds, and vacuuming them, took as long as the tests.
 	running, err = start(context.Background(), dir, "fsync=off", "synchronous_commit=off", "full_page_writes=off", "autovacuum=off", "max_connections=500")
 	if err != nil {
 		return complain(err)
@@ -72,7 +72,7 @@ func complain(err error) int {
 }
 
 func start(ctx context.Context, dir string, settings ...string) (*Cluster, error) {
-	// Whoever gets into the socket's folder, which is this user, is let in: a password costs each
+	// Only this user can enter the socket's folder, so no password is asked for: it would cost each
 	// connection thousands of hashes.
 	trust := filepath.Join(dir, "trust.conf")
 	if err := os.WriteFile(trust, []byte("local all all trust\n"), 0o644); err != nil {
@@ -103,8 +103,7 @@ func (c *Cluster) stop() {
 }
 
 // Own starts a server for one test alone, which may freeze it or needs other settings (PostgreSQL's
-// own, name=value) than the shared one. It keeps what it commits, as a real server does, and stops
-// when the test ends.
+// own, name=value). It keeps what it commits, as a real server does, and stops when the test ends.
 func Own(t testing.TB, settings ...string) *Cluster {
 	t.Helper()
 	c := must.Get(start(t.Context(), Folder(t), settings...))(t)
@@ -120,8 +119,8 @@ func New(t testing.TB) *db.DB {
 	return d
 }
 
-// patient is of a URL on the server that tests share, where nothing is frozen: on a busy machine it
-// may take its time to answer, and whoever holds a lock to give it back.
+// patient is appended to URLs of the shared server, where nothing is frozen: on a busy machine
+// answers and locks may take long.
 const patient = "&connect_timeout=60&lock_timeout=60000&idle_in_transaction_session_timeout=60000"
 
 // URL makes a fresh, migrated, empty database.
@@ -159,7 +158,7 @@ func (c *Cluster) create(t testing.TB, how string) string {
 	return onDatabase(c.server.URL, name)
 }
 
-// onDatabase is the URL of another database on the same server.
+// onDatabase returns the URL of another database on the same server.
 func onDatabase(server, name string) string {
 	u, err := url.Parse(server)
 	if err != nil {

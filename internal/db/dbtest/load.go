@@ -14,8 +14,8 @@ import (
 	"headroom/internal/must"
 )
 
-// The load under which writes are compared: so many clients on so many studies, each study with
-// trials that wait for a result.
+// The load for comparing writes: the number of clients and studies, and of each study's trials that
+// wait for a result.
 const (
 	LoadStudies = 20
 	LoadWaiting = 200
@@ -31,11 +31,11 @@ type load struct {
 	done int // writes of each kind since the studies were made
 }
 
-// CompareWithBare measures how many writes a second tell reaches, and how many a bare transaction
-// of the same rows reaches in the same run on the database at url: in turns, so that both meet the
-// same machine. share is the first over the second. fill makes LoadStudies studies with LoadWaiting
-// waiting trials each and returns their ids; tell reports the result of a study's i-th waiting
-// trial, from 0 on.
+// CompareWithBare measures how many tells per second are reached, and how many bare transactions
+// that write the same rows, alternately in the same run on the database at url, so that both meet
+// the same machine. share is the first over the second. fill makes LoadStudies studies with
+// LoadWaiting waiting trials each and returns their ids; tell reports the result of a study's i-th
+// waiting trial, from 0 on.
 func CompareWithBare(b *testing.B, url string, fill func() (ids []string), tell func(ctx context.Context, id string, i int) error) {
 	b.Helper()
 	l := &load{b: b, bare: must.Get(pgxpool.New(b.Context(), fmt.Sprintf("%s&pool_max_conns=%d", url, loadClients)))(b)}
@@ -59,7 +59,7 @@ func CompareWithBare(b *testing.B, url string, fill func() (ids []string), tell 
 	b.ReportMetric(bare.Seconds()/told.Seconds(), "share")
 }
 
-// begin puts a row beside each study for the bare transactions.
+// begin adds a row beside each study for the bare transactions.
 func (l *load) begin(ids []string) {
 	l.b.Helper()
 	for _, id := range ids {
@@ -69,8 +69,8 @@ func (l *load) begin(ids []string) {
 	l.ids, l.done = ids, 0
 }
 
-// transact writes what telling writes, prepared beforehand: begin, update the study's row, insert
-// the event, commit.
+// transact writes what a tell writes, from data prepared beforehand: begin, update the study's row,
+// insert the event, commit.
 func (l *load) transact(ctx context.Context, id string, i int) error {
 	seq, at, hash := 1_000_000+i, time.Now(), strings.Repeat("0", 64)
 	data := fmt.Sprintf(`{"metrics":{"impurity":{"value":0.31},"yield":{"value":71.25}},"number":%d}`, i)
@@ -84,7 +84,7 @@ func (l *load) transact(ctx context.Context, id string, i int) error {
 	})
 }
 
-// crowd lets the clients write a slice, and returns how long that took.
+// crowd has the clients write a slice, and returns how long that took.
 func (l *load) crowd(write func(ctx context.Context, id string, i int) error) time.Duration {
 	l.b.Helper()
 	var wait sync.WaitGroup

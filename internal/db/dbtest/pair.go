@@ -23,13 +23,13 @@ import (
 	"headroom/internal/testwait"
 )
 
-// Pair is two PostgreSQL servers, a primary and a standby that follows it, for a test alone, which
-// may kill, freeze and promote them. Both die with the test.
+// Pair is a primary and a standby that follows it, for one test, which may kill, freeze and promote
+// them. Both stop with the test.
 type Pair struct {
 	Primary, Standby *Replica
 }
 
-// Replica is one of them. Nobody starts it again when it dies.
+// Replica is one of the two servers. It is not restarted when it dies.
 type Replica struct {
 	t     testing.TB
 	dir   string // PostgreSQL's own folder lies in it, and the socket
@@ -50,7 +50,7 @@ func NewPair(t testing.TB, synchronous bool) *Pair {
 	return p
 }
 
-// RequireStandby has a primary's commits wait for its standby.
+// RequireStandby makes a primary's commits wait for its standby.
 func (r *Replica) RequireStandby() {
 	r.t.Helper()
 	r.Execute(`ALTER SYSTEM SET synchronous_standby_names = '*'`)
@@ -58,7 +58,7 @@ func (r *Replica) RequireStandby() {
 	r.Await(`SELECT EXISTS (SELECT FROM pg_stat_replication WHERE sync_state = 'sync')`)
 }
 
-// URLOf names the servers in order, as people write it who have several.
+// URLOf returns a URL that names several servers in order.
 func URLOf(servers ...*Replica) string {
 	hosts, ports := make([]string, len(servers)), make([]string, len(servers))
 	for i, r := range servers {
@@ -94,7 +94,7 @@ func (r *Replica) run(name string, args ...string) {
 	}
 }
 
-// Follow makes the server, which does not run, a standby of another.
+// Follow makes the server, which must not be running, a standby of another.
 func (r *Replica) Follow(primary *Replica) {
 	r.t.Helper()
 	must.Do(r.t, os.RemoveAll(r.data()))
@@ -102,8 +102,8 @@ func (r *Replica) Follow(primary *Replica) {
 	r.Start()
 }
 
-// Start starts the server, which does not run, and waits until it answers. What the machine itself
-// loses in a crash may be lost.
+// Start starts the server, which must not be running, and waits until it answers. A crash of the
+// machine may lose its data.
 func (r *Replica) Start() {
 	r.t.Helper()
 	log := must.Get(os.OpenFile(filepath.Join(r.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600))(r.t)
@@ -114,8 +114,8 @@ func (r *Replica) Start() {
 	r.Await(`SELECT true`)
 }
 
-// launch starts the server in a thread of its own, which ends with it and no sooner: the kernel
-// would stop the server.
+// launch starts the server in a thread that lives as long as the server, since the kernel would
+// stop the server with it.
 func (r *Replica) launch() error {
 	cmd, started, ended := r.cmd, make(chan error), make(chan struct{})
 	r.ended = ended
@@ -147,12 +147,12 @@ func (r *Replica) Kill() {
 	}
 }
 
-// Freeze stops every process of the server, as a machine that hangs does; Thaw lets them go on.
+// Freeze suspends every process of the server, as on a machine that hangs; Thaw resumes them.
 func (r *Replica) Freeze() { r.t.Helper(); freeze(r.t, r.cmd.Process.Pid) }
 func (r *Replica) Thaw()   { r.t.Helper(); thaw(r.t, r.cmd.Process.Pid) }
 
-// Promote makes a standby a primary. It asks again and again: one that waited for it would be a
-// reader whom the standby's replay waits for.
+// Promote makes a standby a primary. It polls, because waiting for the promotion would be a query
+// for which the standby's replay waits.
 func (r *Replica) Promote() {
 	r.t.Helper()
 	r.Execute(`SELECT pg_promote(false)`)
@@ -165,7 +165,7 @@ func (r *Replica) Execute(sql string, args ...any) {
 	must.Do(r.t, r.ask(func(ctx context.Context, conn *pgx.Conn) error { _, err := conn.Exec(ctx, sql, args...); return err }))
 }
 
-// Await asks until the answer is true.
+// Await polls until the answer is true.
 func (r *Replica) Await(sql string, args ...any) {
 	r.t.Helper()
 	for giveUp := time.Now().Add(testwait.Timeout); ; {
@@ -193,15 +193,15 @@ func (r *Replica) ask(do func(ctx context.Context, conn *pgx.Conn) error) error 
 	return do(ctx, conn)
 }
 
-// Freeze stops every process of the cluster by a signal, as a machine that hangs does: connections
-// stay open, and nobody answers. The test's end thaws what is still frozen.
+// Freeze suspends every process of the cluster, as on a machine that hangs: connections stay open,
+// and nobody answers. At the end of the test Thaw is called.
 func (c *Cluster) Freeze(t testing.TB) {
 	t.Helper()
 	t.Cleanup(func() { c.Thaw(t) })
 	freeze(t, c.postmaster(t))
 }
 
-// Thaw lets them go on.
+// Thaw resumes them.
 func (c *Cluster) Thaw(t testing.TB) {
 	t.Helper()
 	thaw(t, c.postmaster(t))
@@ -230,7 +230,7 @@ func send(t testing.TB, process int, signal syscall.Signal) {
 	}
 }
 
-// postmaster is the cluster's first process, by what it wrote about itself.
+// postmaster returns the cluster's first process from its pid file.
 func (c *Cluster) postmaster(t testing.TB) int {
 	t.Helper()
 	content := must.Get(os.ReadFile(filepath.Join(c.dir, "postgres", "postmaster.pid")))(t)
@@ -242,7 +242,7 @@ func (c *Cluster) postmaster(t testing.TB) int {
 	return process
 }
 
-// children are the processes that parent started.
+// children returns the processes that parent started.
 func children(t testing.TB, parent int) []int {
 	t.Helper()
 	listed := must.Get(exec.Command("ps", "-A", "-o", "pid=,ppid=").Output())(t)

@@ -27,7 +27,7 @@ const (
 	socketPort = "5432" // names the socket; nothing listens on TCP
 )
 
-// cluster is the files of a private server, and the programs and the user that serve them.
+// cluster is the files of a private server, with the programs and the user that run it.
 type cluster struct {
 	dir  string // the data folder, absolute
 	data string // PostgreSQL's own folder in it
@@ -36,16 +36,16 @@ type cluster struct {
 	user string
 }
 
-// ErrUnreachable says that the user whom the server runs as cannot get to the data folder.
+// ErrUnreachable means that the user the server runs as cannot access the data folder.
 var ErrUnreachable = errors.New("is out of reach")
 
-// Usable makes the data folder when it is missing, and says whether a server could run there.
+// Usable creates the data folder if necessary, and reports whether a server could run there.
 func Usable(dir string) error {
 	_, err := openCluster(dir)
 	return err
 }
 
-// openCluster finds what serves dir, and makes dir when it is missing.
+// openCluster finds the programs and the user for dir, and creates dir if necessary.
 func openCluster(dir string) (cluster, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -64,13 +64,13 @@ func openCluster(dir string) (cluster, error) {
 	return c, c.admitUser()
 }
 
-// unusable says which setting names a folder that cannot be made or written to.
+// unusable names the setting of a folder that cannot be created or written to.
 func unusable(err error) error {
 	return fmt.Errorf("HEADROOM_DATA_DIR must be a folder that can be written to: %w", err)
 }
 
-// findUser chooses whom the server runs as: this user, or, as PostgreSQL refuses to run as root,
-// postgres or nobody.
+// findUser chooses the user the server runs as: this one or, since PostgreSQL refuses to run as
+// root, postgres or nobody.
 func (c *cluster) findUser() error {
 	if os.Geteuid() != 0 {
 		return nil
@@ -91,7 +91,7 @@ func (c *cluster) findUser() error {
 	return errors.New("PostgreSQL does not run as root, and there is no user postgres or nobody: start headroom as another user, or set HEADROOM_DATABASE_URL")
 }
 
-// findPrograms chooses the newest PostgreSQL installed, or the one that made the cluster.
+// findPrograms chooses the PostgreSQL version that made the cluster, or the newest one installed.
 func (c *cluster) findPrograms() error {
 	wanted, err := os.ReadFile(filepath.Join(c.data, "PG_VERSION"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -114,7 +114,7 @@ func (c *cluster) findPrograms() error {
 
 type installation struct{ bin, major string }
 
-// installations lists PostgreSQL servers, those on PATH first, then newest first.
+// installations returns the installed PostgreSQL servers, those on PATH first, then newest first.
 func installations() []installation {
 	var folders []string
 	if onPath, err := exec.LookPath("initdb"); err == nil {
@@ -136,7 +136,8 @@ func installations() []installation {
 	})
 }
 
-// newestFirst lists the folders that match pattern, by the first number in each, greatest first.
+// newestFirst returns the folders that match pattern, ordered by the first number in each, the
+// greatest first.
 func newestFirst(pattern string) []string {
 	folders, err := filepath.Glob(pattern)
 	if err != nil {
@@ -152,7 +153,7 @@ func newestFirst(pattern string) []string {
 
 var digits = regexp.MustCompile(`\d+`)
 
-// majorOf asks the programs in bin for their major version; "" when they are not all there.
+// majorOf returns the major version of the programs in bin, "" if one is missing.
 func majorOf(bin string) string {
 	if _, err := os.Stat(filepath.Join(bin, "initdb")); err != nil {
 		return ""
@@ -164,8 +165,8 @@ func majorOf(bin string) string {
 	return digits.FindString(string(said)) // postgres (PostgreSQL) 17.6
 }
 
-// admitUser lets the server's user into the data folder, where it may pass but not look around. The
-// folders above are not ours to open.
+// admitUser gives the server's user access to the data folder, to pass through but not to list it.
+// The folders above belong to others.
 func (c *cluster) admitUser() error {
 	if c.as == nil || c.mayEnter() == nil {
 		return nil
@@ -193,8 +194,8 @@ func (c *cluster) mayEnter() error {
 }
 
 // Program prepares one of PostgreSQL's programs as the user of the private server in dir, which is
-// made when it is missing, for who runs servers of their own there, as tests do. It dies with the
-// thread that starts it, and so with this program: who starts it keeps the thread meanwhile.
+// created if necessary, for callers that run servers of their own, as tests do. The program dies
+// with the thread that starts it, and so with this process: the caller must keep that thread.
 func Program(ctx context.Context, dir, name string, args ...string) (*exec.Cmd, error) {
 	c, err := openCluster(dir)
 	if err != nil {
@@ -205,8 +206,8 @@ func Program(ctx context.Context, dir, name string, args ...string) (*exec.Cmd, 
 	return cmd, nil
 }
 
-// command prepares one of PostgreSQL's programs, as the server's user, apart from this program's
-// terminal so that Ctrl-C does not reach it.
+// command prepares one of PostgreSQL's programs as the server's user, in its own process group so
+// that Ctrl-C does not reach it.
 func (c *cluster) command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, filepath.Join(c.bin, name), args...)
 	cmd.Dir = "/"
@@ -215,8 +216,8 @@ func (c *cluster) command(ctx context.Context, name string, args ...string) *exe
 	return cmd
 }
 
-// create makes the cluster when there is none. It is made beside its place and then moved there
-// whole, so that an interrupted attempt leaves nothing that looks like a cluster.
+// create initialises the cluster if there is none. It is made in a temporary folder and then
+// renamed, so that an interrupted attempt leaves nothing that looks like a cluster.
 func (c *cluster) create(ctx context.Context) error {
 	if _, err := os.Stat(c.data); err == nil {
 		return nil
@@ -228,20 +229,20 @@ func (c *cluster) create(ctx context.Context) error {
 	if err := os.Mkdir(draft, 0o700); err != nil {
 		return err
 	}
-	if err := c.own(draft); err != nil {
+	if err := c.chown(draft); err != nil {
 		return err
 	}
 	password := c.data + ".password" // initdb wants its folder empty
 	if err := os.WriteFile(password, []byte(rand.Text()), 0o600); err != nil {
 		return err
 	}
-	if err := c.own(password); err != nil {
+	if err := c.chown(password); err != nil {
 		return err
 	}
 	said, err := c.command(ctx, "initdb", "-D", draft, "--username="+superuser, "--pwfile="+password,
 		"--auth-local=scram-sha-256", "--auth-host=reject", "--encoding=UTF8", "--locale=C").CombinedOutput()
 	if err != nil {
-		return fmt.Errorf("initdb: %w: %s", cmp.Or(ctx.Err(), err), complaint(said))
+		return fmt.Errorf("initdb: %w: %s", cmp.Or(ctx.Err(), err), lastError(said))
 	}
 	if err := os.Rename(password, filepath.Join(draft, "password")); err != nil {
 		return err
@@ -249,24 +250,24 @@ func (c *cluster) create(ctx context.Context) error {
 	return os.Rename(draft, c.data)
 }
 
-// complaint is why one of PostgreSQL's programs ended, of what it said: what was last fatal or an error
-// there, else its last line.
-func complaint(said []byte) string {
-	if found := complaints.FindAllSubmatch(said, -1); found != nil {
+// lastError returns the reason why one of PostgreSQL's programs ended: the last fatal message or
+// error in its output, else the last line.
+func lastError(said []byte) string {
+	if found := errorLine.FindAllSubmatch(said, -1); found != nil {
 		return string(found[len(found)-1][1])
 	}
 	said = bytes.TrimSpace(said)
 	return string(said[bytes.LastIndexByte(said, '\n')+1:])
 }
 
-var complaints = regexp.MustCompile(`(?m)(?:FATAL|error): +(.*)$`)
+var errorLine = regexp.MustCompile(`(?m)(?:FATAL|error): +(.*)$`)
 
 // socketPrefix begins the names of socket folders.
 const socketPrefix = "headroom-sockets-"
 
-// newSockets makes a folder for the socket, which only the server's user (and root) may enter. Its
-// path is short, as paths of sockets must be. A link to it in the data folder finds the one that a
-// killed program left, to remove it.
+// newSockets creates a folder for the socket, which only the server's user (and root) may enter.
+// Its path is short, since socket paths must be. A link in the data folder lets a later start
+// remove the folder of a killed program.
 func (c *cluster) newSockets() (string, error) {
 	link := filepath.Join(c.dir, "sockets")
 	if old, err := os.Readlink(link); err == nil && strings.HasPrefix(filepath.Base(old), socketPrefix) {
@@ -278,20 +279,20 @@ func (c *cluster) newSockets() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := c.own(folder); err != nil {
+	if err := c.chown(folder); err != nil {
 		return folder, err
 	}
 	return folder, os.Symlink(folder, link)
 }
 
-func (c *cluster) own(path string) error {
+func (c *cluster) chown(path string) error {
 	if c.as == nil {
 		return nil
 	}
 	return os.Chown(path, int(c.as.Uid), int(c.as.Gid))
 }
 
-// url is how to connect over the socket in folder sockets.
+// url returns the URL for connecting over the socket in folder sockets.
 func (c *cluster) url(sockets string) (string, error) {
 	password, err := os.ReadFile(filepath.Join(c.data, "password"))
 	if err != nil {

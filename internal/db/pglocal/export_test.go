@@ -1,4 +1,4 @@
 package pglocal
 
 // Complaint is why one of PostgreSQL's programs ended, of what it said.
-var Complaint = complaint
+var Complaint = lastError

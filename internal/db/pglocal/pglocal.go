@@ -1,11 +1,11 @@
-// Package pglocal runs a private PostgreSQL server for this program alone: its files lie in the
-// data folder, it listens on a Unix socket in a folder of its own and wants a password that only
-// the data folder knows.
+// Package pglocal runs a private PostgreSQL server for this program alone. Its files are in the
+// data folder. It listens on a Unix socket in a folder of its own and requires a password that is
+// stored only in the data folder.
 //
 //	DIR/lock             held while a program uses DIR
 //	DIR/postgres/        the cluster, with the file "password" beside PostgreSQL's own
 //	DIR/sockets          a link to the folder of the socket, while the server runs
-//	DIR/postgres.log     what the server says
+//	DIR/postgres.log     the server's log
 package pglocal
 
 import (
@@ -30,19 +30,20 @@ import (
 )
 
 const (
-	// startTimeout bounds a start, which may have to recover from a crash first.
+	// startTimeout limits a start, which may have to recover from a crash first.
 	startTimeout = 5 * time.Minute
-	// stopTimeout bounds an orderly stop; then the server is stopped at once, and recovers at its
+	// stopTimeout limits an orderly stop; then the server is stopped at once and recovers at its
 	// next start.
 	stopTimeout = 60 * time.Second
-	// A server that died is started again after firstRestart, then ever later up to lastRestart.
+	// A server that died is restarted after firstRestart, then after increasing times up to
+	// lastRestart.
 	firstRestart = 200 * time.Millisecond
 	lastRestart  = 10 * time.Second
-	// largestLog is where the log of earlier runs is put aside.
+	// largestLog is the size from which the log of earlier runs is moved aside.
 	largestLog = 10 << 20
 )
 
-// ErrInUse says that another program has the data folder.
+// ErrInUse means that another program uses the data folder.
 var ErrInUse = errors.New("is in use by another copy of headroom: wait until that has started or ended, or set HEADROOM_DATA_DIR to another folder")
 
 // Server is a running private PostgreSQL.
@@ -60,8 +61,8 @@ type Server struct {
 	ended   chan struct{} // closed when the server will not be started again
 }
 
-// Start starts the private server of the data folder dir, which is made when it is missing. It is
-// started again should it die, and it stops when this program does, even by kill -9. settings are
+// Start starts the private server of the data folder dir, which is created if necessary. The server
+// is restarted if it dies, and stops when this program does, even by kill -9. settings are
 // PostgreSQL's own, name=value.
 func Start(ctx context.Context, dir string, settings ...string) (*Server, error) {
 	c, err := openCluster(dir)
@@ -84,8 +85,8 @@ func Start(ctx context.Context, dir string, settings ...string) (*Server, error)
 	return s, nil
 }
 
-// prepare takes the folder, makes the cluster when there is none, and stops a server that outlived
-// its program.
+// prepare locks the folder, stops a server that outlived its program, and creates the cluster if
+// there is none.
 func (s *Server) prepare(ctx context.Context) (err error) {
 	if s.lock, err = lockFolder(s.cluster.dir); err != nil {
 		return err
@@ -118,7 +119,7 @@ func (s *Server) cleanUp() {
 	}
 }
 
-// lockFolder takes dir for this process. The kernel gives the lock back when the process ends,
+// lockFolder locks dir for this process. The kernel releases the lock when the process ends,
 // however it ends.
 func lockFolder(dir string) (*os.File, error) {
 	file, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
@@ -145,8 +146,8 @@ func openLog(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o600)
 }
 
-// supervise runs the server until Stop, starting it again when it dies. It keeps its thread: the
-// kernel signals the server when the thread that started it ends.
+// supervise runs the server until Stop and restarts it when it dies. It keeps its thread, because
+// the kernel signals the server when the thread that started it ends.
 func (s *Server) supervise(ctx context.Context, started chan<- error) {
 	runtime.LockOSThread()
 	defer close(s.ended)
@@ -157,7 +158,7 @@ func (s *Server) supervise(ctx context.Context, started chan<- error) {
 	}
 }
 
-// keepRunning starts the server again whenever it dies, until Stop.
+// keepRunning restarts the server whenever it dies, until Stop.
 func (s *Server) keepRunning(p *process) {
 	for backoff := firstRestart; ; backoff = min(2*backoff, lastRestart) {
 		born := time.Now()
@@ -239,15 +240,15 @@ func (s *Server) launchAndWait(ctx context.Context) (*process, error) {
 		_ = p.cmd.Process.Signal(syscall.SIGQUIT)
 		<-p.done
 		said, _ := io.ReadAll(io.NewSectionReader(s.log, from, 1<<20)) // what cannot be read says nothing
-		why := cmp.Or(complaint(said), "nothing is in its log, "+s.log.Name()+", as where the disk is full")
-		if !leftoverStillThere(why) || time.Now().After(giveUp) || ctx.Err() != nil {
+		why := cmp.Or(lastError(said), "nothing is in its log, "+s.log.Name()+", as where the disk is full")
+		if !isLeftover(why) || time.Now().After(giveUp) || ctx.Err() != nil {
 			return nil, fmt.Errorf("the private PostgreSQL in %s did not start: %w: %s", s.cluster.data, err, why)
 		}
 		wait(ctx, firstRestart)
 	}
 }
 
-// Stop stops the server in order, and gives the folder back. Connections must be closed before.
+// Stop stops the server orderly and releases the folder. Connections must be closed before.
 func (s *Server) Stop() {
 	s.stop()
 	<-s.ended
@@ -262,14 +263,14 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// ErrNotRunning says that no server runs in a data folder.
+// ErrNotRunning means that no server runs in a data folder.
 var ErrNotRunning = errors.New("no private PostgreSQL is running")
 
-// pollEvery is how often a server that starts or stops is looked at.
+// pollEvery is how often a starting or stopping server is checked.
 const pollEvery = 20 * time.Millisecond
 
 // Attach returns the URL of the private server that another copy of this program runs in dir, which
-// need not answer yet, or ErrNotRunning.
+// may still be starting, or ErrNotRunning.
 func Attach(ctx context.Context, dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -293,8 +294,8 @@ func Attach(ctx context.Context, dir string) (string, error) {
 	return "", cmp.Or(lock.Close(), ErrNotRunning)
 }
 
-// postmaster reads what a server wrote about itself: its process, and how to connect to it.
-// ErrNotRunning when there is nothing.
+// postmaster returns a running server's process id and URL from its pid file, or ErrNotRunning if
+// there is none.
 func (c *cluster) postmaster() (pid int, url string, err error) {
 	content, err := os.ReadFile(filepath.Join(c.data, "postmaster.pid"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -316,8 +317,8 @@ func (c *cluster) postmaster() (pid int, url string, err error) {
 }
 
 // stopLeftover stops a server whose program is gone. This process holds the folder's lock, so no
-// other program wants it. The process is only signalled when a server with this cluster's password
-// answers on its socket: the number in the file may be somebody else's by now.
+// other program uses it. The process is signalled only if a server with this cluster's password
+// answers on its socket, since the id in the file may belong to another process by now.
 func (c *cluster) stopLeftover(ctx context.Context) error {
 	pid, url, err := c.postmaster()
 	if errors.Is(err, ErrNotRunning) {
@@ -377,8 +378,8 @@ func awaitAnswer(ctx context.Context, url string, ended <-chan struct{}) error {
 	}
 }
 
-// leftoverStillThere knows PostgreSQL's words for a server of an earlier run that has not quite
+// isLeftover reports whether PostgreSQL complains of a server of an earlier run that has not quite
 // ended.
-func leftoverStillThere(complaint string) bool {
+func isLeftover(complaint string) bool {
 	return strings.Contains(complaint, "postmaster.pid") || strings.Contains(complaint, "shared memory block")
 }

@@ -25,11 +25,11 @@ import (
 // How long credentials last.
 const (
 	SignInLinkLife  = 10 * time.Minute
-	InviteLife      = 7 * 24 * time.Hour   // when the admin names no other
-	LongestInvite   = 30 * 24 * time.Hour  // the most an admin may give
-	SessionIdleLife = 14 * 24 * time.Hour  // without a visit; each visit starts it anew
-	SessionLife     = 180 * 24 * time.Hour // with visits
-	UsualShareLife  = 30 * 24 * time.Hour  // when nobody says
+	InviteLife      = 7 * 24 * time.Hour   // default
+	LongestInvite   = 30 * 24 * time.Hour  // maximum
+	SessionIdleLife = 14 * 24 * time.Hour  // after the last visit
+	SessionLife     = 180 * 24 * time.Hour // in all
+	UsualShareLife  = 30 * 24 * time.Hour  // default
 	LongestShare    = 366 * 24 * time.Hour
 )
 
@@ -47,12 +47,12 @@ type Identity struct {
 	Kind      Kind
 	ID        string // of the session, token or share
 	PersonID  string // "" unless a session
-	OwnerID   string // the person who answers for it: who signed in, or made the token or share; "" = the server
+	OwnerID   string // the responsible person: who signed in, or created the token or share; "" = the server
 	Name      string // of the person, token or share
 	Role      Role
 	StudyID   string    // "" = every study
-	ExpiresAt time.Time // zero = never; a sliding session's present end
-	ByPIN     bool      // a session begun by a PIN, which makes no admin and no further sign-in
+	ExpiresAt time.Time // zero = never; of a session the present end
+	ByPIN     bool      // a session begun by a PIN, which gives no admin rights and no further sign-in
 }
 
 // Caller returns the caller's name in the scope of idempotency keys. A person keeps it over
@@ -105,7 +105,7 @@ type Token struct {
 // Person is somebody who signs in.
 type Person struct {
 	ID         string     `json:"id"`
-	Name       string     `json:"name"` // unique ignoring case: the ledger names people by it
+	Name       string     `json:"name"` // unique ignoring case, since the ledger identifies people by it
 	Role       Role       `json:"role"`
 	CreatedAt  time.Time  `json:"created_at"`
 	LastSeen   *time.Time `json:"last_seen"`
@@ -129,7 +129,7 @@ type Session struct {
 type Link struct {
 	ID        string     `json:"id"`
 	Kind      LinkKind   `json:"kind"`
-	PersonID  string     `json:"person_id,omitempty"` // invites: once used
+	PersonID  string     `json:"person_id,omitempty"` // of an invite: once used
 	Name      string     `json:"name"`
 	Role      Role       `json:"role"`
 	By        string     `json:"by"`
@@ -306,7 +306,7 @@ func (n NewToken) Check(now time.Time) error {
 	var reach error
 	switch {
 	case n.StudyID == nil:
-	case *n.StudyID == "": // as a script sends what it never set
+	case *n.StudyID == "": // as from a script with an unset variable
 		reach = &Invalid{"study_id", "is empty; give the id of a study, or leave it out for a token of every study"}
 	case n.Role == Admin:
 		reach = &Invalid{"role", "a token for one study is operator or viewer: an admin is admin of everything"}
@@ -389,13 +389,13 @@ const (
 // PIN is a device on which a person can sign in by a PIN.
 type PIN struct {
 	Browser  string    // the device's own description of itself
-	LastUsed time.Time // to come back, or when it was set
+	LastUsed time.Time // last sign-in, or when it was set
 }
 
 // OnDevice is a person who can sign in on a device by a PIN.
 type OnDevice struct {
 	PersonID, Name string
-	Left           int // tries; none is left after too many wrong ones
+	Left           int // remaining tries
 }
 
 // WrongPIN is the error for a wrong PIN, and for any PIN of a person who cannot sign in by one.

@@ -46,7 +46,7 @@ func (a *Accounts) Authenticate(ctx context.Context, secret string) (account.Ide
 		return account.Identity{}, account.ErrExpired
 	}
 	if used == nil || used.Before(now.Add(-useResolution)) {
-		if err := a.noteUse(ctx, who.ID, now); err != nil && pgError(err).Code == "" { // one that takes no writes can be read
+		if err := a.noteUse(ctx, who.ID, now); err != nil && pgError(err).Code == "" { // a database that takes no writes can still be read
 			return account.Identity{}, err
 		}
 	}
@@ -64,7 +64,7 @@ func (a *Accounts) Authenticate(ctx context.Context, secret string) (account.Ide
 func (a *Accounts) noteUse(ctx context.Context, id string, now time.Time) error {
 	_, err := a.db.pool.Exec(ctx, `
 		UPDATE credentials SET used_at = $2, expires_at = CASE kind WHEN 'session' THEN least($3, created_at + $4) ELSE expires_at END
-		FROM (SELECT set_config('synchronous_commit', 'off', true)) AS hurry WHERE id = $1`, // in no transaction that something else is stored in
+		FROM (SELECT set_config('synchronous_commit', 'off', true)) AS hurry WHERE id = $1`, // never in a transaction that stores anything else
 		id, now, now.Add(account.SessionIdleLife), account.SessionLife)
 	return unavailable(ctx, err)
 }
@@ -165,7 +165,7 @@ func (a *Accounts) checkGiver(ctx context.Context, tx pgx.Tx, c *credential) err
 		}
 	}
 	switch c.kind {
-	case "token": // of the owner's that are in force none has the name: the ledger names its callers by it
+	case "token": // names of an owner's valid tokens are unique, because the ledger uses them
 		taken := &account.Invalid{Field: "name", Message: "a token of yours has that name: choose another, or revoke that one first"}
 		return isFree(ctx, tx, c.name, taken, `SELECT name FROM credentials WHERE kind = 'token' AND coalesce(owner, '') = $2 AND `+inForce, a.db.now(), c.by.OwnerID)
 	case string(account.SignIn):
@@ -212,7 +212,7 @@ func (a *Accounts) addPerson(ctx context.Context, q querier, name string, role a
 		return p, err
 	}
 	_, err := q.Exec(ctx, `INSERT INTO people (id, name, role, created_at) VALUES ($1, $2, $3, $4)`, p.ID, p.Name, p.Role, p.CreatedAt)
-	if pgError(err).ConstraintName == "people_by_name" { // its locale takes more letters for one
+	if pgError(err).ConstraintName == "people_by_name" { // the database's locale equates more letters
 		return p, account.ErrNameTaken
 	}
 	return p, err
@@ -417,7 +417,7 @@ func (a *Accounts) ComeBack(ctx context.Context, personID, device, pin, browser,
 	err = a.db.in(ctx).QueryRow(ctx, `
 		UPDATE pins SET wrong = wrong + 1 FROM people p
 		WHERE device = $1 AND person_id = $2 AND p.id = $2 AND disabled_at IS NULL AND last_used > $3 AND wrong < $4
-		RETURNING derived, wrong`, // each try counts before it is known to be right, so that many at once get no more
+		RETURNING derived, wrong`, // each try counts before it is checked, so that simultaneous tries get no more
 		account.Hash(device), personID, a.db.now().Add(-account.SessionLife), account.PINTries).Scan(&derived, &wrong)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):

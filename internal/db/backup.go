@@ -55,7 +55,7 @@ func (t backupTable) copy(direction string) string {
 // Backup writes everything as of one instant to w, and returns which ledgers are damaged, for which
 // Restore would refuse it.
 func (d *DB) Backup(ctx context.Context, w io.Writer) (damaged []string, err error) {
-	ctx = d.listener.breaker.bound(ctx) // copying is not traced
+	ctx = d.listener.breaker.bound(ctx) // the tracer does not see copying
 	defer release(ctx)
 	snapshot := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 	err = pgx.BeginTxFunc(ctx, d.pool, snapshot, func(tx pgx.Tx) error {
@@ -109,7 +109,7 @@ func writeMember(w io.Writer, write func(member io.Writer) error) error {
 func Restore(ctx context.Context, url string, r io.Reader) error {
 	err := restore(ctx, url, r)
 	if err != nil && ctx.Err() != nil {
-		return ctx.Err() // and not that the connection was closed by it
+		return ctx.Err() // and not the error of the connection that it closed
 	}
 	return err
 }
@@ -192,7 +192,7 @@ type studyRow struct {
 // backupReader reads one member after another, and keeps its own error, which is clearer than
 // PostgreSQL's.
 type backupReader struct {
-	file   *bufio.Reader // of which gzip takes no byte beyond the member
+	file   *bufio.Reader // buffered, so that gzip reads no byte beyond the member
 	member gzip.Reader
 	failed error
 }
@@ -264,7 +264,7 @@ func (b *backupReader) restore(ctx context.Context, tx pgx.Tx, into backupTable)
 		return brokenBackup(err)
 	}
 	_, err := tx.Conn().PgConn().CopyFrom(ctx, b, into.copy("FROM STDIN"))
-	if invalidRow.MatchString(pgError(err).Code) { // before its sum was looked at
+	if invalidRow.MatchString(pgError(err).Code) { // found before the checksum was checked
 		err = brokenBackup(err)
 	}
 	return cmp.Or(b.failed, err)

@@ -41,13 +41,13 @@ type DB struct {
 
 	pool          *pgxpool.Pool
 	fence         *fence
-	confirmations scheduler.Queues // of those who have the database confirm what was read
+	confirmations scheduler.Queues // callers that wait for a confirmation of what they read
 	listener      *listener
 	notifier      *notifier
 	now           func() time.Time
 
 	background sync.WaitGroup
-	running    context.Context // ends with Close
+	running    context.Context // ended by Close
 	stop       context.CancelFunc
 }
 
@@ -131,14 +131,14 @@ func (f *fence) open(ctx context.Context, url string) (*DB, error) {
 	f.promotion = breaker.open
 	config.ConnConfig.Tracer, config.PingTimeout = breaker, config.ConnConfig.ConnectTimeout
 	config.ConnConfig.ValidateConnect, config.ConnConfig.OnNotice, config.BeforeConnect = f.admit, noticeCancelledWait, f.prepare
-	config.AfterConnect = func(_ context.Context, conn *pgx.Conn) error { // every time is read in UTC, as ledgers have it
+	config.AfterConnect = func(_ context.Context, conn *pgx.Conn) error { // read times in UTC, as ledgers have them
 		codec := &pgtype.TimestamptzCodec{ScanLocation: time.UTC}
 		conn.TypeMap().RegisterType(&pgtype.Type{Name: "timestamptz", OID: pgtype.TimestamptzOID, Codec: codec})
 		return nil
 	}
 	config.PrepareConn = func(_ context.Context, conn *pgx.Conn) (bool, error) { return f.current(conn), nil }
 	config.ShouldPing = func(_ context.Context, idle pgxpool.ShouldPingParams) bool {
-		return idle.IdleDuration > time.Second && f.current(idle.Conn) // of another server it is not used anyway
+		return idle.IdleDuration > time.Second && f.current(idle.Conn) // a connection to another server is not used anyway
 	}
 	choosing := config.Copy()
 	config.MaxConns, choosing.MaxConns = splitConnections(config.MaxConns)
@@ -163,7 +163,7 @@ func (f *fence) open(ctx context.Context, url string) (*DB, error) {
 	}
 	d.Studies = &Studies{db: d, locks: choosingPool}
 	d.Accounts = &Accounts{db: d}
-	d.start() // first, since it notices where what is asked next is not answered
+	d.start() // before Ready, which waits in vain without the breaker
 	if err := d.Ready(ctx); err != nil {
 		d.Close()
 		return nil, err
@@ -215,10 +215,6 @@ func (d *DB) start() {
 func (d *DB) Close() {
 	d.stop()
 	d.background.Wait()
-	d.closePools()
-}
-
-func (d *DB) closePools() {
 	d.Studies.locks.Close()
 	d.pool.Close()
 }
@@ -235,7 +231,7 @@ func (d *DB) transact(ctx context.Context, do func(tx pgx.Tx) error) error {
 		if err != nil {
 			return err
 		}
-		defer func() { _ = tx.Rollback(ctx) }() // of what was not committed
+		defer func() { _ = tx.Rollback(ctx) }() // no effect after a commit
 		if err := do(tx); err != nil {
 			return err
 		}
@@ -267,7 +263,7 @@ func (d *DB) in(ctx context.Context) querier {
 
 // collect runs a query and collects its rows with scan.
 func collect[T any](ctx context.Context, q querier, scan pgx.RowToFunc[T], sql string, args ...any) ([]T, error) {
-	rows, _ := q.Query(ctx, sql, args...) // its error is the rows'
+	rows, _ := q.Query(ctx, sql, args...) // CollectRows returns its error
 	found, err := pgx.CollectRows(rows, scan)
 	return found, unavailable(ctx, err)
 }
@@ -332,7 +328,7 @@ func (d *DB) confirm(ctx context.Context, timeline int64) error {
 		return err
 	})
 	if err == nil && d.fence.timeline() != timeline {
-		err = errUnconfirmed // another server was asked than was read
+		err = errUnconfirmed // the confirmation came from another server
 	}
 	return unavailable(ctx, err)
 }
@@ -479,7 +475,7 @@ func unavailable(ctx context.Context, err error) error {
 		return err
 	}
 	if errors.Is(err, context.Canceled) && ctx.Err() == nil {
-		err = errSilent // nobody but the breaker ends what a caller still waits for
+		err = errSilent // only the breaker cancels what a caller still waits for
 	}
 	if pgError(err).Code != "" && lostConnection(err) {
 		return fmt.Errorf("%w (%w)", &study.Later{Sentence: "The database is there, and cannot do this now."}, err)
@@ -491,16 +487,16 @@ func unavailable(ctx context.Context, err error) error {
 }
 
 func lostConnection(err error) bool {
-	if _, connecting := errors.AsType[*pgconn.ConnectError](err); connecting { // also who is not let in, as while a password is changed or a database restored
+	if _, connecting := errors.AsType[*pgconn.ConnectError](err); connecting { // also if access is denied, as while a password is changed or a database restored
 		return true
 	}
 	if said, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return isTemporary(said.Code)
 	}
-	if _, ours := errors.AsType[*fs.PathError](err); ours { // a file that a backup goes to; its disk is full
+	if _, ours := errors.AsType[*fs.PathError](err); ours { // writing a backup to its file failed, as on a full disk
 		return false
 	}
-	var network net.Error // which every error number of the system is, too
+	var network net.Error // every errno is a net.Error, too
 	return errors.As(err, &network) || pgconn.SafeToRetry(err) ||
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
 		errors.Is(err, puddle.ErrClosedPool) || errors.Is(err, driver.ErrBadConn)

@@ -36,14 +36,14 @@ const saveEvery = 5 * time.Second
 // ledger as last read or written. These ends are also known to survive a failover, as far as the
 // database guarantees that (see confirmer).
 type fence struct {
-	file      string        // where a restart finds it again; "" for nowhere
-	promoted  chan struct{} // has something when a new timeline is to be saved
-	promotion func()        // called when the servers known so far are not to be used any more
+	file      string        // where it is saved; "" for nowhere
+	promoted  chan struct{} // receives when a new timeline is to be saved
+	promotion func()        // called when another server has become the primary
 
 	mutex    sync.Mutex
 	all      map[string]*highWater // by database
-	database string                // the one that this program uses; "" until a server was admitted
-	admitted identity              // the server that was last found to go back behind nothing
+	database string                // the one in use; "" until a server is admitted
+	admitted identity              // the server that last passed all checks
 	host     host                  // the one to connect to first
 	refused  map[string]string
 
@@ -59,7 +59,7 @@ type highWater struct {
 // identity is what a server reports about itself.
 type identity struct {
 	address  string
-	database string // the cluster's system identifier, which copies of it share, and the number of the database in it
+	database string // the cluster's system identifier, which its copies share, and the database's number in it
 	standby  bool
 	timeline int64
 	started  string
@@ -378,7 +378,7 @@ func (f *fence) preferCurrent(config *pgconn.Config) {
 // connConfig returns the configuration of a single connection to the server in use among those that
 // url names.
 func (f *fence) connConfig(ctx context.Context, url string) (*pgx.ConnConfig, error) {
-	pool, err := pgxpool.ParseConfig(url) // which knows the settings of pools; PostgreSQL would be told of them
+	pool, err := pgxpool.ParseConfig(url) // it removes the settings of pools, which PostgreSQL does not know
 	if err != nil {
 		return nil, fmt.Errorf("HEADROOM_DATABASE_URL: %w", err)
 	}
@@ -464,7 +464,7 @@ func askHost(ctx context.Context, config *pgx.ConnConfig, one host) *answer {
 	defer cancel()
 	conn, err := pgx.ConnectConfig(asking, alone)
 	if err != nil {
-		return nil // whoever wants to connect is told
+		return nil // connecting reports the error
 	}
 	is, err := identityOf(asking, conn.PgConn())
 	if err != nil {

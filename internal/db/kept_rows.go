@@ -25,7 +25,7 @@ func (d *DB) KeptRows() *KeptRows { return &KeptRows{d, mostRows} }
 
 // Each calls use with every piece stored for a study; its numbers are overwritten afterwards.
 func (k *KeptRows) Each(ctx context.Context, id string, use func(study.KeptRows)) error {
-	rows, _ := k.db.in(ctx).Query(ctx, `SELECT key, first, sum, numbers FROM kept_rows WHERE study_id = $1`, id) // its error is the rows'
+	rows, _ := k.db.in(ctx).Query(ctx, `SELECT key, first, sum, numbers FROM kept_rows WHERE study_id = $1`, id) // ForEachRow returns its error
 	var key, sum []byte
 	var numbers pgtype.DriverBytes
 	var one study.KeptRows
@@ -68,7 +68,7 @@ func (k *KeptRows) Keep(ctx context.Context, id string, wanted iter.Seq2[study.R
 // sizes returns the number of bytes stored for a study under each key.
 func (k *KeptRows) sizes(ctx context.Context, id string) (map[study.RowsKey]int64, error) {
 	there := map[study.RowsKey]int64{}
-	rows, _ := k.db.in(ctx).Query(ctx, `SELECT key, octet_length(numbers) FROM kept_rows WHERE study_id = $1`, id) // its error is the rows'
+	rows, _ := k.db.in(ctx).Query(ctx, `SELECT key, octet_length(numbers) FROM kept_rows WHERE study_id = $1`, id) // ForEachRow returns its error
 	var key []byte
 	var size int64
 	_, err := pgx.ForEachRow(rows, []any{&key, &size}, func() error {

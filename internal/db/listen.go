@@ -39,10 +39,10 @@ type listener struct {
 	config  *pgx.ConnConfig
 	breaker *breaker
 	fence   *fence
-	away    bool // as the log was told
+	away    bool // the loss of the connection has been logged
 
 	mutex   sync.Mutex
-	watched map[string]*watched // by the study's id, or accounts
+	watched map[string]*watched // by study id, or accounts
 }
 
 // accounts is the key of all accounts among the ids of studies, which are never empty.
@@ -50,13 +50,13 @@ const accounts = ""
 
 // watched is a study, or all accounts, with its subscribers.
 type watched struct {
-	told        int64 // the newest seq that they were told
+	told        int64 // the newest seq published
 	subscribers map[chan int64]struct{}
 }
 
 func newListener(config *pgx.ConnConfig, breaker *breaker, fence *fence) *listener {
 	config = config.Copy()
-	config.Tracer = nil // it trips the breaker itself
+	config.Tracer = nil // probe trips the breaker
 	return &listener{config: config, breaker: breaker, fence: fence, watched: map[string]*watched{}}
 }
 
@@ -107,10 +107,10 @@ func (l *listener) run(ctx context.Context) {
 		}
 		l.away = true
 		before = before || connected
-		if connected || errors.Is(err, errSilent) { // who waited in vain need not wait longer
+		if connected || errors.Is(err, errSilent) { // the time without an answer was long enough
 			backoff = firstBackoff
 		}
-		sleep(ctx, backoff/2+rand.N(backoff/2+1)) // not all servers come back at once
+		sleep(ctx, backoff/2+rand.N(backoff/2+1)) // so that not all servers reconnect at once
 		backoff = min(2*backoff, lastBackoff)
 	}
 }
@@ -226,7 +226,7 @@ func (l *listener) publishUntil(ctx context.Context, conn *pgx.Conn, then time.T
 func (l *listener) compare(ctx context.Context, conn *pgx.Conn) error {
 	versions := map[string]int64{}
 	err := l.probe(ctx, l.config.ConnectTimeout, func(ctx context.Context) error {
-		rows, _ := conn.Query(ctx, `SELECT id, version FROM studies WHERE id = ANY ($1)`, l.watchedStudies()) // its error is the rows'
+		rows, _ := conn.Query(ctx, `SELECT id, version FROM studies WHERE id = ANY ($1)`, l.watchedStudies()) // ForEachRow returns its error
 		var id string
 		var version int64
 		_, err := pgx.ForEachRow(rows, []any{&id, &version}, func() error {

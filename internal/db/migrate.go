@@ -57,7 +57,7 @@ func (f *fence) migrate(ctx context.Context, url string, target uint, inUse bool
 	err = migrateOn(ctx, stdlib.OpenDB(*config), target, inUse)
 	why := migrationError(err)
 	if said := pgError(why).Code; said != "" && !isTemporary(said) {
-		return err // also of who is not let in: what is wrong with a password or a name is said at once
+		return err // also if access is denied: a wrong password or name is reported at once
 	}
 	if away := unavailable(ctx, why); errors.Is(away, study.ErrUnavailable) {
 		return away
@@ -132,7 +132,7 @@ func newMigrate(pool *sql.DB) (*migrate.Migrate, error) {
 // migrator itself would record the step before and after, in transactions of their own.
 type atomicSteps struct {
 	database.Driver
-	next int // the version that the step leads to
+	next int // the version after the step
 }
 
 func (w *atomicSteps) SetVersion(version int, _ bool) error {
@@ -145,7 +145,7 @@ func (w *atomicSteps) Run(step io.Reader) error {
 	if w.next != database.NilVersion {
 		note += fmt.Sprintf("; INSERT INTO schema_migrations VALUES (%d, false)", w.next)
 	}
-	return w.Driver.Run(io.MultiReader(step, strings.NewReader(note))) // PostgreSQL makes one transaction of statements sent together
+	return w.Driver.Run(io.MultiReader(step, strings.NewReader(note))) // PostgreSQL runs statements sent together in one transaction
 }
 
 func newerDatabase(present uint) error {

@@ -41,7 +41,7 @@ var noLedger = study.Known{Hash: strings.Repeat("0", 64)}
 const partLimit = time.Minute
 
 func (s *Studies) Create(ctx context.Context, id string, cmd study.Command, parts iter.Seq2[study.Append, error]) error {
-	var refused error // a part's own error, which is nobody's lost connection
+	var refused error // a part's own error, never a lost connection
 	last := noLedger
 	err := s.db.transact(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `SELECT set_config('idle_in_transaction_session_timeout', $1, true)`, milliseconds(partLimit)); err != nil {
@@ -112,7 +112,7 @@ func (s *Studies) appendIfUnchanged(ctx context.Context, id string, key *study.I
 
 // writeLocked calls decide with the new events while the study's row is locked.
 func (s *Studies) writeLocked(ctx context.Context, id string, cmd study.Command, known study.Known, decide func(news []ledger.Event) (study.Append, error)) error {
-	var refused error // decide's own error, which is nobody's lost connection
+	var refused error // decide's own error, never a lost connection
 	var add study.Append
 	var last study.Known
 	vouch := s.db.confirmer(ctx)
@@ -262,7 +262,7 @@ func (s *Studies) store(ctx context.Context, q querier, id string, last study.Kn
 	if err := checkAppend(last, add); err != nil {
 		return false, err
 	}
-	row, own := updateRow, any(last.Hash) // the argument that only this row has
+	row, own := updateRow, any(last.Hash) // the last argument differs between the two
 	if last == noLedger {
 		row, own = insertRow, add.After.CreatedAt
 	}
@@ -270,7 +270,7 @@ func (s *Studies) store(ctx context.Context, q querier, id string, last study.Kn
 	sql, arguments := row+insertEvents, []any{
 		id, now.Name, string(now.State), now.Algorithm, now.Version, add.After.Hash, now.UpdatedAt,
 		now.Trials, now.Waiting, now.OldestWaiting, now.Feasible, now.Known, now.Best, now.Limits, now.SimulatedLab, add.After.Definition.Words()}
-	author := "" // the same of all
+	author := "" // all events have the same
 	if len(add.Events) > 0 {
 		author = add.Events[0].Author
 	}
@@ -511,7 +511,7 @@ func (s *Studies) Choosing(ctx context.Context, id string, choose func(ctx conte
 	defer func() {
 		ending, cancel := context.WithTimeout(context.Background(), answerTimeout)
 		defer cancel()
-		_ = lock.Rollback(ending) // where that fails the connection is closed, which gives the lock back too
+		_ = lock.Rollback(ending) // if that fails the connection is closed, which also releases the lock
 	}()
 	return withLease(ctx, lock, choose)
 }

@@ -37,7 +37,7 @@ type Source[S any] interface {
 const (
 	mostVersions = 32
 	mostOlder    = 2
-	smallShare   = 16 // of what else is derived from one thing, in parts of all room
+	smallShare   = 16 // limit on small values of one thing, as a fraction of the limit
 )
 
 // entryBytes estimates the maps and list elements for one value.
@@ -45,29 +45,29 @@ const entryBytes = 300
 
 // Store caches versions and the values derived from them. Its methods are safe for concurrent use.
 type Store[S Source[S]] struct {
-	*scheduler.Scheduler // by whose Compute all numerical work goes
+	*scheduler.Scheduler // all numerical work goes through its Compute
 
-	Jobs *supervisor.Supervisor // the work that goes on behind requests
+	Jobs *supervisor.Supervisor // background work
 
 	large any   // see New
-	limit int64 // of bytes
+	limit int64 // in bytes
 
 	mu      sync.Mutex
 	used    int64
 	recent  *list.List           // of *entry[S], the most recently used first
 	things  map[string]*thing[S] // by id
 	flights map[key]*flight[S]
-	held    map[*version[S]]int // versions from which something is being derived, by how often
-	lines   scheduler.Queues    // of what is worked out behind requests, by id
+	held    map[*version[S]]int // versions from which values are being derived, with the number of those
+	lines   scheduler.Queues    // queues of background work, by id
 
 	tasks taskList
 }
 
 type thing[S Source[S]] struct {
 	versions []*version[S] // ascending
-	content  int64         // bytes of all versions, what they share once
-	large    []*version[S] // those from which something large was derived, the last one derived last
-	small    int64         // bytes of what else was derived
+	content  int64         // bytes of all versions, shared memory counted once
+	large    []*version[S] // those with a large value, in the order of computation
+	small    int64         // bytes of all other values
 }
 
 type version[S Source[S]] struct {
@@ -83,7 +83,7 @@ type version[S Source[S]] struct {
 // entry is an element of the list in order of use: a version, or a value derived from one.
 type entry[S Source[S]] struct {
 	version *version[S]
-	what    any // nil is the version itself
+	what    any // nil for the version itself
 	value   any
 	bytes   int64
 	made    time.Time
@@ -316,7 +316,7 @@ func (s *Store[S]) evict(e *entry[S]) {
 	switch e.what {
 	case nil:
 		s.drop(e.version)
-	case s.large: // without which the rest says little
+	case s.large: // the other values are of little use without it
 		s.clear(e.version)
 	default:
 		s.remove(e)
@@ -399,14 +399,14 @@ const (
 
 // flight is one computation for all who wait for it. It is cancelled when nobody waits any more.
 type flight[S Source[S]] struct {
-	of      *version[S] // nil if that is not kept
+	of      *version[S] // nil if it is not cached
 	since   time.Time
-	waiting int         // how many, a lease among them; once it is 0, the flight is no longer joined
-	lease   *time.Timer // of those who will come back
+	waiting int         // number of waiters, including the lease; at 0 nobody joins the flight any more
+	lease   *time.Timer // for callers who will come back
 	urgency atomic.Int64
 	end     context.CancelFunc
 	done    chan struct{}
-	value   any // once done
+	value   any // valid once done is closed
 	err     error
 }
 
@@ -416,7 +416,7 @@ func (f *flight[S]) Now() scheduler.Urgency { return scheduler.Urgency(f.urgency
 // work describes how to compute a value.
 type work struct {
 	what   any
-	within time.Duration // how old it may be, 0 for any age
+	within time.Duration // maximal age, 0 for any
 	leased bool
 	do     func(ctx context.Context) (any, error)
 }
@@ -481,7 +481,7 @@ func (s *Store[S]) Behind(ctx context.Context, of S, what any, do func(ctx conte
 	defer s.leave(f)
 	select {
 	case <-f.done:
-		if errors.Is(f.err, supervisor.ErrStopping) { // another server will do it
+		if errors.Is(f.err, supervisor.ErrStopping) { // another server will do the work
 			return false, f.since, nil
 		}
 		return f.err == nil, f.since, f.err
@@ -508,7 +508,7 @@ func (s *Store[S]) join(ctx context.Context, of S, w work) (value any, f *flight
 	if f = s.flights[k]; f == nil || f.waiting == 0 {
 		f = &flight[S]{of: v, since: time.Now(), done: make(chan struct{})}
 		f.urgency.Store(urgency)
-		own, end := context.WithCancel(scheduler.With(context.Background(), f)) // with nothing of whoever asks: it is for all
+		own, end := context.WithCancel(scheduler.With(context.Background(), f)) // independent of the first caller, since the result is for all
 		f.end, s.flights[k] = end, f
 		s.hold(v, 1)
 		go s.run(own, k, f, w.do)
@@ -555,14 +555,14 @@ func (s *Store[S]) run(ctx context.Context, k key, f *flight[S], do func(ctx con
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.flights[k] != f { // everybody left, and others came
+	if s.flights[k] != f { // everybody left, and others started a new flight
 		return
 	}
 	delete(s.flights, k)
 	if f.value, f.err = value, err; kept {
 		s.keep(k, value, bytes)
 	}
-	if f.lease != nil && f.lease.Stop() { // who comes back finds what is kept
+	if f.lease != nil && f.lease.Stop() { // a caller who comes back finds the cached value
 		s.left(f)
 	}
 }
@@ -571,7 +571,7 @@ func (s *Store[S]) run(ctx context.Context, k key, f *flight[S], do func(ctx con
 // Those that arrive while others are served are served next. The zero value is ready to use.
 type Together[Q any] struct {
 	mutex   sync.Mutex
-	waiting map[string][]Q // by id; a thing that is listed is being served
+	waiting map[string][]Q // by id; things that have an entry are being served
 }
 
 // Join adds a request about the thing of that id. Unless the thing is being served already, serve

@@ -11,16 +11,16 @@ import (
 // the kind for each thing.
 type Task struct {
 	Kind   string
-	Limit  time.Duration // of one
-	AtOnce int           // at so many things, 0 for any number
+	Limit  time.Duration // for one task
+	AtOnce int           // at how many things at the same time, 0 for any number
 }
 
 // Progress is the state or the outcome of a task.
 type Progress struct {
-	Wanted, Done int64 // in whatever the task counts
+	Wanted, Done int64 // in units of the task
 	Going        bool
-	Stopped      bool  // somebody said that it is to end
-	Failed       error // why it ended early, if it did
+	Stopped      bool  // Stop was called
+	Failed       error // why it ended early, nil if it did not
 }
 
 // Reasons for not starting a task.

@@ -4,7 +4,9 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -17,9 +19,9 @@ import (
 type Urgency int
 
 const (
-	Choosing Urgency = iota // somebody at the bench waits for it: asks, tells, corrections
-	Reading                 // pages and answers that show what is believed
-	Checking                // verification, comparisons, fits that nobody waits for
+	Choosing Urgency = iota // somebody at the bench is waiting: asks, tells, corrections
+	Reading                 // pages and answers that show the model
+	Checking                // verifications and comparisons
 	urgencies
 )
 
@@ -61,7 +63,7 @@ type Scheduler struct {
 	mu      sync.Mutex
 	free    int
 	grants  int
-	waiting []*request // in the order in which they came
+	waiting []*request // in order of arrival
 	studies map[string]*share
 	counts  [urgencies]Counts
 }
@@ -69,8 +71,8 @@ type Scheduler struct {
 // Counts counts the work of one urgency.
 type Counts struct {
 	Waiting, Running int
-	Slices           int           // taken so far
-	Computed         time.Duration // places held so far
+	Slices           int           // slices granted so far
+	Computed         time.Duration // time for which places were held
 }
 
 type request struct {
@@ -172,7 +174,7 @@ func (s *Scheduler) take(ctx context.Context, study string) (Urgency, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	select {
-	case <-r.granted: // just before; pass it on
+	case <-r.granted: // granted at the same moment: pass it on
 		s.release(&holding{study: study, urgency: r.urgency, since: time.Now()})
 	default:
 		s.drop(r)
@@ -244,13 +246,10 @@ func (s *Scheduler) arrive(study string) {
 
 // leastUsed returns the time of the least served study present.
 func (s *Scheduler) leastUsed() time.Duration {
-	least, found := time.Duration(0), false
-	for _, other := range s.studies {
-		if !found || other.used < least {
-			least, found = other.used, true
-		}
+	if len(s.studies) == 0 {
+		return 0
 	}
-	return least
+	return slices.MinFunc(slices.Collect(maps.Values(s.studies)), func(a, b *share) int { return cmp.Compare(a.used, b.used) }).used
 }
 
 func (s *Scheduler) leave(study string) {
@@ -281,7 +280,7 @@ func (s *Scheduler) Counts() map[Urgency]Counts {
 // Queues is a set of queues by name, such as a study or an address: of each name's callers as many
 // pass at the same time as there are Places. The zero value is ready to use.
 type Queues struct {
-	Places int // for each; 0 stands for 1
+	Places int // per name; 0 means 1
 
 	mutex sync.Mutex
 	lines map[string]*line
@@ -290,7 +289,7 @@ type Queues struct {
 // line is the queue of one name. A place is taken by sending and given back by receiving.
 type line struct {
 	place   chan struct{}
-	members int // waiting or in a place; at 0 the queue is forgotten
+	members int // waiting or in a place; at 0 the line is removed
 }
 
 // Enter waits for a place in the queue of a name.

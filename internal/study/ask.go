@@ -18,7 +18,7 @@ import (
 
 // Ask lets the algorithm choose trials and returns their numbers.
 func (s *Service) Ask(ctx context.Context, cmd Command, id string, ask Ask) (*ledger.Snapshot, []int, error) {
-	if !ask.Little() { // see change
+	if !ask.Little() { // before the study is locked, see change
 		snap, err := s.recent(ctx, id)
 		if err == nil {
 			_, err = s.ruleAsk(ctx, cmd, snap, ask)
@@ -41,7 +41,7 @@ func (s *Service) AddTrial(ctx context.Context, cmd Command, id string, own OwnT
 	if err != nil {
 		return nil, 0, err
 	}
-	if !knowsNames(base, own.Metrics, own.Parameters) || !own.Little() { // see change
+	if !knowsNames(base, own.Metrics, own.Parameters) || !own.Little() { // before the study is locked, see change
 		_, err := s.ruleOwn(ctx, cmd, base, own)
 		return nil, 0, err
 	}
@@ -194,7 +194,7 @@ type waitingAsk struct {
 	ctx  context.Context // the caller's
 	cmd  Command
 	ask  Ask
-	came chan answer // holds one; the first is read
+	came chan answer // of capacity one
 }
 
 type answer struct {
@@ -225,7 +225,7 @@ func (s *Service) answerAll(id string, all []*waitingAsk) (left []*waitingAsk) {
 		return nil
 	}
 	err := s.Derived.Jobs.Do(context.Background(), "asks", id, answersLimit, answer)
-	if errors.Is(err, supervisor.ErrStopping) { // the server waits for its requests only
+	if errors.Is(err, supervisor.ErrStopping) { // then answer within the caller's request, which the server waits for
 		err = supervisor.Recovered(all[0].ctx, answer)
 	}
 	for _, a := range all[:len(all)-len(left)] {
@@ -273,7 +273,7 @@ func (s *Service) answerOne(ctx context.Context, a *waitingAsk, before chooser) 
 		return before, ctx.Err()
 	}
 	a.answer(snap, numbers, err)
-	if refused != nil || err != nil { // what was refused may have been answered before, under its key
+	if refused != nil || err != nil { // a refused request may still have got its earlier answer, under its key
 		return before, nil
 	}
 	return after, nil
@@ -286,9 +286,9 @@ type chooser struct {
 	snap   *ledger.Snapshot
 	count  int                // trials chosen so far
 	state  *optimizer.State   // nil before it has begun
-	fitted bool               // as it is once at most, since a snapshot's readings stay the same
-	fit    *ledger.FittedData // made just now, to be written before the decisions that use it
-	last   *ledger.ChosenData // the algorithm's last decision, which is not part of the history yet
+	fitted bool               // a fit was made, of which there is one at most
+	fit    *ledger.FittedData // not yet written; precedes the decisions that use it
+	last   *ledger.ChosenData // the algorithm's last decision, not yet in the history
 }
 
 func (c *chooser) begin(ctx context.Context) error {
@@ -414,7 +414,7 @@ func decisionRecord(c *design.Compiled, state *optimizer.State, d optimizer.Deci
 	}
 	for k, m := range state.Models() {
 		if m.Inflation == 1 {
-			m.Inflation = 0 // and left out
+			m.Inflation = 0 // to be omitted
 		}
 		kept.Model[c.MetricNames[k]] = ledger.MetricModel{
 			Kernel: m.Kernel.Name, Lengthscales: m.Kernel.Lengthscales, Variance: m.Kernel.Variance,
@@ -550,7 +550,7 @@ type requirements struct {
 	known   optimizer.Known
 	brought design.Brought
 	held    []string          // parameters, in the order of the study
-	config  *optimizer.Config // under which those are held
+	config  *optimizer.Config // with those held
 }
 
 // requirements returns what each decision for the ask has to comply with.

@@ -22,7 +22,7 @@ type Finding struct {
 	Parameter string `json:"parameter,omitempty"`
 	Metric    string `json:"metric,omitempty"`
 	Trial     int    `json:"trial,omitempty"`
-	Since     int    `json:"since,omitempty"` // the trial from which about it drifts
+	Since     int    `json:"since,omitempty"` // the trial from about which it drifts
 	Says      string `json:"says"`
 	Remedy    string `json:"remedy,omitempty"`
 }
@@ -37,7 +37,7 @@ const (
 	CUSUMSlack      = 0.5
 	CUSUMLimit      = 5
 	CUSUMMost       = 2   // no residual counts for more
-	CUSUMFalseAlarm = 850 // readings of a process that stands, on average, until the limit is passed
+	CUSUMFalseAlarm = 850 // mean number of readings without drift until the limit is passed
 )
 
 // Drift describes a metric's change with time, from its one-step-ahead residuals (in standard
@@ -45,13 +45,13 @@ const (
 // show one that comes slowly or has just come; later the model has learned from readings after the
 // shift, and attributes it to their settings if it can.
 type Drift struct {
-	Numbers   []int // of the trials
+	Numbers   []int // of trials
 	Residuals []float64
 	Up, Down  []float64             // the CUSUM on either side
-	Since     int                   // trial of a shift beyond its limit, else that from which the sum that is beyond its own has grown, 0 where none is
+	Since     int                   // trial of the level shift if it is beyond its limit, else trial from which the CUSUM beyond its limit has grown, 0 for none
 	Shifted   *optimizer.LevelShift // beyond its limit, else nil
 	Rising    bool                  // readings come out higher than predicted
-	Past      []Spell               // times that a sum was beyond the limit and came back from it, in the order they ended
+	Past      []Spell               // past excursions of a sum beyond the limit, in the order of their ends
 }
 
 // Came says how recent readings of a drifting metric came out.
@@ -155,7 +155,7 @@ func Drifting(snap *ledger.Snapshot, calibrations map[string]optimizer.Calibrati
 
 // Spell is a run of trials during which readings came out on one side, until the model caught up.
 type Spell struct {
-	From, Until int // the trial from which the sum grew, and the last with which it was beyond the limit
+	From, Until int // the trials from which the sum grew and at which it was beyond the limit last
 	Rising      bool
 }
 

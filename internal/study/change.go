@@ -458,18 +458,18 @@ func Undoable(snap *ledger.Snapshot, t *ledger.Trial, author string, now time.Ti
 // Impact is what a correction, or a change of limits, bounds or settings, would change. Pairs are
 // before and after.
 type Impact struct {
-	Trial          *ledger.Trial              `json:"trial,omitempty"`   // that would be corrected, as it would be
+	Trial          *ledger.Trial              `json:"trial,omitempty"`   // the corrected trial, as it would be
 	Changes        []design.Change            `json:"changes,omitempty"` // of the definition
 	After          design.Definition          `json:"-"`                 // the study's afterwards
 	Trials         [2]Standing                `json:"trials"`
-	Turned         []TurnedTrial              `json:"turned"` // those of which it would be otherwise whether they are within every limit
+	Turned         []TurnedTrial              `json:"turned"` // those whose feasibility would change
 	Multipliers    map[string][2]float64      `json:"multipliers"`
 	Violation      map[string][2]ViolationOut `json:"violation"`
 	Recommendation [2]*Recommendation         `json:"recommendation"`
-	DecisionsAfter int                        `json:"decisions_after"` // decisions that had seen the old value, of a correction
+	DecisionsAfter int                        `json:"decisions_after"` // of a correction: decisions that had seen the old value
 	NextBefore     *design.Settings           `json:"next_before"`     // what the next ask would suggest
 	NextAfter      *design.Settings           `json:"next_after"`
-	Withheld       string                     `json:"withheld,omitempty"` // why nothing can be said of the model
+	Withheld       string                     `json:"withheld,omitempty"` // why the model cannot be computed
 }
 
 // Standing counts trials within every limit, beyond one, and unknown.
@@ -490,7 +490,7 @@ type TurnedTrial struct {
 func (s *Service) PreviewCorrection(ctx context.Context, cmd Command, id string, c Correction) (Impact, error) {
 	_, after, impact, err := s.preview(ctx, cmd, id, func(now *ledger.Snapshot) (ruling, error) {
 		ruled, err := correctionRule(cmd, c)(now)
-		if _, odd := errors.AsType[*Doubtful](err); odd { // since others changed the study, of which nobody was sure
+		if _, odd := errors.AsType[*Doubtful](err); odd { // doubts that arose only since others changed the study
 			err = nil
 		}
 		return ruled, err

@@ -43,7 +43,7 @@ func (s *Models) Compare(ctx context.Context, snap *ledger.Snapshot, with []desi
 		}
 	}
 	made, err := s.replay(ctx, snap)
-	if err != nil && !errors.Is(err, ErrConflict) { // each algorithm says for itself that its model cannot be computed
+	if err != nil && !errors.Is(err, ErrConflict) { // each algorithm reports below that its model cannot be computed
 		return nil, err
 	}
 	choices := make([]Choice, len(with))

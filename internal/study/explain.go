@@ -17,10 +17,10 @@ import (
 type background struct {
 	by           string
 	withinLimits bool // some trial so far is known to be within every limit
-	best         bool // some counts as the best so far: it is not taken out, nor in doubt
+	best         bool // some trial counts as the best so far: it is not excluded nor in doubt
 	algorithm    policy.Description
-	unpredicted  map[string]string // what is missing of a metric before anything can be expected of it
-	seen         *ledger.Snapshot  // what was decided from
+	unpredicted  map[string]string // by metric, what is missing before the model predicts it
+	seen         *ledger.Snapshot  // what the decision was made from
 }
 
 // backgroundOf returns the background of a decision made from a state of the snapshot, compiled as
@@ -182,8 +182,8 @@ func predictions(d design.Definition, p ledger.ChosenData, who background) strin
 type expectation struct {
 	ledger.ChosenData
 	unpredicted map[string]string
-	limits      map[string][]design.Constraint // those that are learned, by metric
-	chance      string                         // to stay within the limit, where it is the only one
+	limits      map[string][]design.Constraint // learned ones, by metric
+	chance      string                         // to stay within the limit, if there is only one
 }
 
 // of says once what is predicted of a metric, with all of its limits. If readings are missing there
@@ -255,9 +255,9 @@ func whyChosen(d design.Definition, p ledger.ChosenData, who background) string 
 			return fmt.Sprintf("Chosen because its optimistic %s is the %s of all.", objective, highest)
 		}
 		return fmt.Sprintf("Chosen because its optimistic %s is the best after a price for possibly breaking the %s%s.", objective, limitsOn(limits), prices(d, p)) + noneFeasibleYet(who)
-	case policy.LeastBad: // of those left alone, since they failed or were tried, some may be within
+	case policy.LeastBad: // points avoided since they failed or were tried may be within
 		looks := fmt.Sprintf("looks able to stay within the %s", limitsOn(limits))
-		if chance := p.Decision.FeasibilityProbability; chance != nil && *chance >= 0.5 { // most_risk allows less
+		if chance := p.Decision.FeasibilityProbability; chance != nil && *chance >= 0.5 { // most_risk may allow less
 			looks = fmt.Sprintf("is as sure to stay within the %s as it has to be now", limitsOn(limits))
 		}
 		return fmt.Sprintf("Chosen because no point that may be tried now %s, and this one comes closest.", looks) + noneFeasibleYet(who)
@@ -336,7 +336,7 @@ func weighedWith(d design.Definition, p ledger.ChosenData, who background) strin
 	if limits := learnedLimits(d, p, who.unpredicted); limits != nil {
 		chances = append(chances, "to stay within the "+limitsOn(limits))
 	}
-	if p.Decision.Works != nil && who.algorithm.Compares { // others only leave out where hardly anything works
+	if p.Decision.Works != nil && who.algorithm.Compares { // others only avoid where hardly anything works
 		chances = append(chances, "to work")
 	}
 	return design.Listed(chances, "and")

@@ -45,11 +45,7 @@ func (s *Models) gain(ctx context.Context, snap *ledger.Snapshot) (*optimizer.Ga
 	if len(faults) > 0 || c.WideForSafety() {
 		return nil, nil
 	}
-	state, err := s.state(ctx, snap)
-	if err != nil {
-		return nil, err
-	}
-	return compute(ctx, s.Derived, snap.ID, func(ctx context.Context) (*optimizer.Gain, error) {
+	return onState(ctx, s, snap, func(ctx context.Context, state *optimizer.State) (*optimizer.Gain, error) {
 		found, ok, err := state.Gain(ctx, known, plausible(snap), snap.Definition.Stop.Within)
 		if err != nil || !ok {
 			return nil, err
@@ -77,7 +73,7 @@ type Price struct {
 	Op         string      `json:"op"`
 	Threshold  float64     `json:"threshold"`
 	Unit       string      `json:"unit"`
-	Curve      []PriceStep `json:"curve"` // by threshold, rising; empty while some metric has no readings to tell by
+	Curve      []PriceStep `json:"curve"` // by ascending threshold; empty while some metric has no readings
 	// Slope is the gain in the objective per unit of the threshold: the limit's multiplier. It is
 	// null where unknown.
 	Slope *float64 `json:"slope"`
@@ -104,11 +100,9 @@ func (s *Models) PriceOf(ctx context.Context, snap *ledger.Snapshot, name string
 		return Price{}, conflict("What a limit costs depends here on what each trial brings with it, so it cannot be said beforehand.")
 	}
 	return derived.Get(ctx, s.Derived, snap, priceAt(c.ConstraintNames[j]), func(ctx context.Context) (Price, error) {
-		state, err := s.state(ctx, snap)
-		if err != nil {
-			return Price{}, err
-		}
-		worked, err := compute(ctx, s.Derived, snap.ID, func(ctx context.Context) (optimizer.Price, error) { return state.Price(ctx, j, known) })
+		worked, err := onState(ctx, s, snap, func(ctx context.Context, state *optimizer.State) (optimizer.Price, error) {
+			return state.Price(ctx, j, known)
+		})
 		return priceOf(c, j, worked), err
 	})
 }

@@ -175,7 +175,7 @@ func doubtRows(snap *ledger.Snapshot, rows []importRow) []Doubt {
 		doubts = append(doubts, doubtKnown(snap, row)...)
 		settings := settingsText(snap.Definition, row.used())
 		for _, fault := range row.beyond {
-			if fault.Field == row.at() { // a single setting is doubted already
+			if fault.Field == row.at() { // faults of single settings are doubts already
 				doubts = append(doubts, Doubt{fault.Field, settings, fmt.Sprintf("%s %s. Was it really run so?", settings, fault.Message)})
 			}
 		}
@@ -267,7 +267,7 @@ func (s *Service) ImportBundle(ctx context.Context, cmd Command, file io.Reader)
 			yield(Append{}, err)
 			return
 		}
-		if cmd.Key != nil { // what was done is known when the whole file is
+		if cmd.Key != nil { // only now is the result known
 			yield(appendTo(after, nil, nil), nil)
 		}
 	}
@@ -482,7 +482,7 @@ func admitChosen(now *ledger.Snapshot, data ledger.ChosenData) error {
 	if err := mayChoose(now); err != nil {
 		return err
 	}
-	if err := checkNote(data.Note).Err(); err != nil && data.Origin != ledger.Imported { // the row of a trial has all its notes
+	if err := checkNote(data.Note).Err(); err != nil && data.Origin != ledger.Imported { // the row of an exported trial joins all its notes
 		return err
 	}
 	c := now.Compiled()
@@ -541,13 +541,13 @@ func chosenPlace(now *ledger.Snapshot, data ledger.ChosenData) (optimizer.Place,
 	place := c.Place
 	switch repeated := now.Trial(data.ReplicateOf); {
 	case data.Origin == ledger.Imported:
-		place = c.PlaceUsed // a table may tell of settings beyond the bounds
+		place = c.PlaceUsed // a table may have settings beyond the bounds
 	case repeated != nil && repeated.Parameters.Equal(data.Parameters):
 		place = func(used design.Settings, at string) (design.Settings, optimizer.Place, design.Faults) {
 			return c.PlaceAgain(now.Chosen(repeated.Number), used, at)
 		}
 	case data.Origin == ledger.Manual:
-		place = c.PlaceExactly // it may have been run already
+		place = c.PlaceExactly // which may have been run already
 	}
 	settings, there, faults := place(data.Parameters, "parameters")
 	if err := faults.Err(); err != nil {
@@ -642,7 +642,7 @@ func admitDecision(now *ledger.Snapshot, d *ledger.Decision) error {
 		return errors.New("its random seed is too large")
 	case len(d.Draws) > 1+len(c.ConstraintNames) || slices.ContainsFunc(d.Draws, func(z float64) bool { return !design.Computable(z) }):
 		return errors.New("its random draws cannot be")
-	case d.Horizon < 0 || d.Horizon > len(now.Trials)+1: // a phase begins with the trial of its length's number
+	case d.Horizon < 0 || d.Horizon > len(now.Trials)+1: // a phase of T trials begins with trial T
 		return errors.New("its horizon is that of no phase")
 	case d.Incumbent < 0 || d.Incumbent > len(now.Trials):
 		return errors.New("it is compared with a trial that there is not")

@@ -36,7 +36,7 @@ type Models struct {
 	log     *slog.Logger
 	memory  modelMemory
 	shelf   Shelf                    // nil for none
-	storing derived.Together[string] // studies with rows to put there
+	storing derived.Together[string] // ids of studies whose rows are to be stored
 }
 
 type derivation int
@@ -44,10 +44,10 @@ type derivation int
 const (
 	stateOf derivation = iota // replayed
 	readoutOf
-	modelOf // that the two are there
+	modelOf // that both of these are there
 	gainOf
 	verificationOf
-	ledgerOf // and latestOf: the study itself, read from nothing and from what is kept
+	ledgerOf // the study itself, read from its first event; latestOf: from a cached version
 	latestOf
 )
 
@@ -75,8 +75,8 @@ func compute[T any](ctx context.Context, in *derived.Store[*ledger.Snapshot], id
 
 // replayed is the result of a replay: states, or the reason why there are none.
 type replayed struct {
-	state    *optimizer.State   // of what is recorded
-	next     *optimizer.State   // that the next decision is made from: after the fit that is due, if one is
+	state    *optimizer.State   // of what the ledger records
+	next     *optimizer.State   // for the next decision: after the fit that is due, if any
 	fit      *ledger.FittedData // that fit, to be recorded with the decision
 	err      error
 	measured measurement
@@ -128,6 +128,15 @@ func (r replayed) Bytes() int64 {
 func (s *Models) state(ctx context.Context, snap *ledger.Snapshot) (*optimizer.State, error) {
 	made, err := s.replay(ctx, snap)
 	return made.next, err
+}
+
+// onState runs numerical work on the state that the next decision is made from.
+func onState[T any](ctx context.Context, s *Models, snap *ledger.Snapshot, work func(ctx context.Context, state *optimizer.State) (T, error)) (made T, err error) {
+	state, err := s.state(ctx, snap)
+	if err != nil {
+		return made, err
+	}
+	return compute(ctx, s.Derived, snap.ID, func(ctx context.Context) (T, error) { return work(ctx, state) })
 }
 
 // replay replays snap and makes the fit that is due, at most once for each cached version. Where
@@ -201,7 +210,7 @@ func (s *Models) Prepare(ctx context.Context, snap *ledger.Snapshot) (ready bool
 
 // atMostHalf returns bytes, or half of the program's memory limit (GOMEMLIMIT) if that is less.
 func atMostHalf(bytes int64) int64 {
-	const unlimited = -1 // asks what the limit is, and changes nothing
+	const unlimited = -1 // only queries the limit
 	return min(bytes, debug.SetMemoryLimit(unlimited)/2)
 }
 
@@ -477,7 +486,7 @@ func rowsOf(key gp.Key, piece gp.Piece) KeptRows {
 	}
 	rows := KeptRows{Key: key, First: piece.From, Numbers: make([]byte, 0, 8*numbers)}
 	for _, row := range piece.Rows {
-		rows.Numbers, _ = binary.Append(rows.Numbers, binary.LittleEndian, row) // all of them are numbers
+		rows.Numbers, _ = binary.Append(rows.Numbers, binary.LittleEndian, row) // floats cannot fail to encode
 	}
 	rows.Sum = sha256.Sum256(rows.Numbers)
 	return rows

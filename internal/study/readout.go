@@ -26,8 +26,8 @@ type Readout struct {
 	Algorithm      string                           `json:"algorithm"`
 	Metrics        map[string]MetricState           `json:"metrics"`
 	Multipliers    map[string]float64               `json:"multipliers"` // {} for algorithms without
-	ByEstimate     bool                             `json:"-"`           // multipliers move by what is estimated of the settings chosen, not by readings
-	AtCeiling      []string                         `json:"at_ceiling"`  // constraints whose multiplier is as large as the algorithm lets it be
+	ByEstimate     bool                             `json:"-"`           // multipliers are updated by estimates at the chosen settings, not by readings
+	AtCeiling      []string                         `json:"at_ceiling"`  // constraints whose multiplier is at its upper bound
 	Calibration    map[string]optimizer.Calibration `json:"calibration"`
 	Recommendation *Recommendation                  `json:"recommendation"`
 	// Undecided is the recommendation if it is not known well enough to lie within the limits, else
@@ -35,8 +35,8 @@ type Readout struct {
 	Undecided *Undecided              `json:"undecided"`
 	Works     WorksState              `json:"works"`
 	Violation map[string]ViolationOut `json:"violation"`
-	Regret    *RegretOut              `json:"regret,omitempty"` // absent where the algorithm draws no bound on it, and while nothing is known of its unit
-	Risk      *optimizer.Risk         `json:"risk"`             // of breaking any limit, where most_risk is one number for several; null otherwise
+	Regret    *RegretOut              `json:"regret,omitempty"` // absent if the algorithm has no bound on it or the objective has no scale yet
+	Risk      *optimizer.Risk         `json:"risk"`             // of breaking any limit, if most_risk is one number for several; else null
 	Notes     []string                `json:"notes"`            // see Notes
 	Health    []Finding               `json:"health"`           // see Health
 }
@@ -45,7 +45,7 @@ type Readout struct {
 // or are waiting do not count.
 type WorksState struct {
 	optimizer.Works
-	Chance *float64 `json:"chance"` // at what is recommended, 1 while none has failed; null without a recommendation, and from published algorithms that take no account of failures
+	Chance *float64 `json:"chance"` // at the recommendation, 1 while none has failed; null without one, and from published algorithms, which ignore failures
 }
 
 // MetricState describes the model of a metric.
@@ -103,9 +103,9 @@ type ViolationOut struct {
 	optimizer.Tally
 	Estimated *float64        `json:"estimated"`
 	Bound     *float64        `json:"bound"`
-	BoundKind *string         `json:"bound_kind"`     // "guarantee" only while no assumption of the theorem is known not to hold, else "growth"; null without a bound
-	BoundWhy  *string         `json:"bound_why"`      // what it is worth and why, in a sentence; null without a bound
-	Left      *float64        `json:"left,omitempty"` // the bound less what it bounds so far, by the readings of the algorithm's own trials; absent without a bound
+	BoundKind *string         `json:"bound_kind"`     // "guarantee" if no assumption of the theorem is known to be violated, else "growth"; null without a bound
+	BoundWhy  *string         `json:"bound_why"`      // the reason for the kind, in a sentence; null without a bound
+	Left      *float64        `json:"left,omitempty"` // the bound less the violation so far in the algorithm's own trials, by readings; absent without a bound
 	Risk      *optimizer.Risk `json:"risk,omitempty"`
 }
 
@@ -123,7 +123,7 @@ type RegretOut struct {
 type Posterior struct {
 	Metrics                map[string]Band `json:"metrics"`
 	FeasibilityProbability Series          `json:"feasibility_probability"`
-	Works                  Series          `json:"-"` // the chance that a trial works; nil while that was never taught
+	Works                  Series          `json:"-"` // the chance that a trial works; nil while none has failed
 	Unread                 map[string]bool `json:"-"` // metrics that were never read, or have no scale yet
 	Uncertain              bool            `json:"-"` // there is a limit of which nothing is known
 }
@@ -270,11 +270,7 @@ const mostPoints = 10000
 // for each cached version.
 func (s *Models) StateOf(ctx context.Context, snap *ledger.Snapshot) (Readout, error) {
 	return derived.Get(ctx, s.Derived, snap, readoutOf, func(ctx context.Context) (Readout, error) {
-		state, err := s.state(ctx, snap)
-		if err != nil {
-			return Readout{}, err
-		}
-		return compute(ctx, s.Derived, snap.ID, func(ctx context.Context) (Readout, error) { return readout(ctx, snap, state) })
+		return onState(ctx, s, snap, func(ctx context.Context, state *optimizer.State) (Readout, error) { return readout(ctx, snap, state) })
 	})
 }
 
@@ -363,10 +359,10 @@ func metricState(d design.Definition, m optimizer.Model) MetricState {
 
 // bounds qualifies the bounds on violation and regret by the assumptions that they rest on.
 type bounds struct {
-	*Theorem              // nil where none are drawn
+	*Theorem              // nil without bounds
 	onViolation, onRegret struct{ kind, why string }
-	unread                []string // metrics of which nothing is known but the prior
-	unscaled              []string // metrics of whose unit nothing is known, so that no bound in it is either
+	unread                []string // metrics without readings
+	unscaled              []string // metrics without a scale, in which no bound can be expressed
 }
 
 func boundsOf(snap *ledger.Snapshot, readout Readout) *bounds {
@@ -439,16 +435,9 @@ func beliefAt(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State
 	if costs := snap.Definition.KnownInOrder(snap.KnownValues(t.Number)); costs != nil {
 		known = [][]float64{costs}
 	}
-	there, err := believedAt(ctx, snap, state, snap.Place(t.Number), known)
-	return &Recommendation{Number: t.Number, Parameters: t.Parameters, Believed: there}, err
-}
-
-// believedAt returns the model's prediction at a place; known are the values of known constraints
-// there.
-func believedAt(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State, at optimizer.Place, known [][]float64) (Believed, error) {
-	beliefs, chances, err := state.Believe(ctx, []optimizer.Place{at}, known)
+	beliefs, chances, err := state.Believe(ctx, []optimizer.Place{snap.Place(t.Number)}, known)
 	if err != nil {
-		return Believed{}, err
+		return nil, err
 	}
 	out := Believed{Mean: map[string]float64{}, SD: map[string]float64{}, Lower95: map[string]float64{}, Upper95: map[string]float64{},
 		ReadingSD: map[string]float64{}, FeasibilityProbability: chances[0]}
@@ -457,7 +446,7 @@ func believedAt(ctx context.Context, snap *ledger.Snapshot, state *optimizer.Sta
 		out.Mean[name], out.SD[name] = belief.Mean[0], belief.SD[0]
 		out.Lower95[name], out.Upper95[name], out.ReadingSD[name] = belief.Lower95[0], belief.Upper95[0], belief.ReadingSD[0]
 	}
-	return out, nil
+	return &Recommendation{Number: t.Number, Parameters: t.Parameters, Believed: out}, nil
 }
 
 // PosteriorAt returns the posterior at some points, whether they may be tried or not.
@@ -473,30 +462,24 @@ func (s *Models) PosteriorAt(ctx context.Context, snap *ledger.Snapshot, points 
 }
 
 func (s *Models) posterior(ctx context.Context, snap *ledger.Snapshot, places []optimizer.Place, points []design.Settings) (Posterior, error) {
-	state, err := s.state(ctx, snap)
-	if err != nil {
-		return Posterior{}, err
-	}
-	var beliefs []optimizer.Belief
-	var chances, works []float64
-	learns := !snap.Compiled().Config.Paper // from failures because of settings
-	err = s.Derived.Compute(ctx, snap.ID, func(ctx context.Context) (err error) {
-		if beliefs, chances, err = state.Believe(ctx, places, snap.Compiled().KnownOfSettings(points)); err == nil && learns && state.Works().Failed > 0 {
-			works, err = state.WorksChance(ctx, places)
+	return onState(ctx, s, snap, func(ctx context.Context, state *optimizer.State) (Posterior, error) {
+		c := snap.Compiled()
+		beliefs, chances, err := state.Believe(ctx, places, c.KnownOfSettings(points))
+		if err != nil {
+			return Posterior{}, err
 		}
-		return err
+		out := Posterior{Metrics: map[string]Band{}, FeasibilityProbability: chances, Unread: map[string]bool{},
+			Uncertain: !snap.Definition.Foreseeable() || !limitsLearned(c, state)}
+		for k, belief := range beliefs {
+			name := c.MetricNames[k]
+			out.Metrics[name] = Band{Mean: belief.Mean, SD: belief.SD, Lower: belief.Lower, Upper: belief.Upper, Lower95: belief.Lower95, Upper95: belief.Upper95}
+			out.Unread[name] = !state.Foresees(k)
+		}
+		if !c.Config.Paper && state.Works().Failed > 0 { // a published algorithm does not learn from failures
+			out.Works, err = state.WorksChance(ctx, places)
+		}
+		return out, err
 	})
-	if err != nil {
-		return Posterior{}, err
-	}
-	out := Posterior{Metrics: map[string]Band{}, FeasibilityProbability: chances, Works: works, Unread: map[string]bool{},
-		Uncertain: !snap.Definition.Foreseeable() || !limitsLearned(snap.Compiled(), state)}
-	for k, belief := range beliefs {
-		name := snap.Compiled().MetricNames[k]
-		out.Metrics[name] = Band{Mean: belief.Mean, SD: belief.SD, Lower: belief.Lower, Upper: belief.Upper, Lower95: belief.Lower95, Upper95: belief.Upper95}
-		out.Unread[name] = !state.Foresees(k)
-	}
-	return out, nil
 }
 
 // AcquisitionAt returns the function that the next decision would maximise, at the given points or
@@ -506,31 +489,29 @@ func (s *Models) AcquisitionAt(ctx context.Context, snap *ledger.Snapshot, q Acq
 	if err != nil {
 		return Acquisition{}, err
 	}
-	state, err := s.state(ctx, snap)
-	if err != nil {
-		return Acquisition{}, err
-	}
-	c := snap.Compiled()
-	left, of := c.NotRunOut(places)
-	scores, err := compute(ctx, s.Derived, snap.ID, func(ctx context.Context) (optimizer.Scores, error) { return state.Acquisition(ctx, left, known) })
-	if err != nil {
-		return Acquisition{}, err
-	}
-	out := Acquisition{Values: make([]*float64, len(places)), Beta: map[string]float64{}, Multipliers: keyed(c.ConstraintNames, state.Multipliers())}
-	for n, v := range scores.Values {
-		if scores.Allowed == nil || scores.Allowed[n] {
-			out.Values[of[n]] = design.FiniteOrNil(v)
+	return onState(ctx, s, snap, func(ctx context.Context, state *optimizer.State) (Acquisition, error) {
+		c := snap.Compiled()
+		left, of := c.NotRunOut(places)
+		scores, err := state.Acquisition(ctx, left, known)
+		if err != nil {
+			return Acquisition{}, err
 		}
-	}
-	if scores.Argmax >= 0 {
-		out.Argmax = &of[scores.Argmax]
-	}
-	for k, m := range state.Models() {
-		if m.Beta != nil {
-			out.Beta[c.MetricNames[k]] = *m.Beta
+		out := Acquisition{Values: make([]*float64, len(places)), Beta: map[string]float64{}, Multipliers: keyed(c.ConstraintNames, state.Multipliers())}
+		for n, v := range scores.Values {
+			if scores.Allowed == nil || scores.Allowed[n] {
+				out.Values[of[n]] = design.FiniteOrNil(v)
+			}
 		}
-	}
-	return out, nil
+		if scores.Argmax >= 0 {
+			out.Argmax = &of[scores.Argmax]
+		}
+		for k, m := range state.Models() {
+			if m.Beta != nil {
+				out.Beta[c.MetricNames[k]] = *m.Beta
+			}
+		}
+		return out, nil
+	})
 }
 
 func acquisitionPlaces(c *design.Compiled, q AcquisitionQuery) ([]optimizer.Place, optimizer.Known, error) {
@@ -581,11 +562,11 @@ type HistoryRow struct {
 	Values          map[string]float64              `json:"values"`
 	Beta            map[string]float64              `json:"beta"`
 	Multipliers     map[string]float64              `json:"multipliers"`
-	Horizon         int                             `json:"horizon,omitempty"` // T of the algorithm's constants, absent where it is the number of trials planned
-	Ahead           map[string]*optimizer.Predicted `json:"ahead"`             // one-step-ahead, with noise; null for a metric not read until then
+	Horizon         int                             `json:"horizon,omitempty"` // T of the algorithm's constants, absent if it is the number of trials planned
+	Ahead           map[string]*optimizer.Predicted `json:"ahead"`             // one-step-ahead prediction, with noise; null for a metric without readings until then
 	InformationGain map[string]float64              `json:"information_gain"`
-	Violation       map[string]ViolationOut         `json:"violation"`        // running
-	Regret          *RegretOut                      `json:"regret,omitempty"` // likewise; absent as in the state
+	Violation       map[string]ViolationOut         `json:"violation"`        // up to this round
+	Regret          *RegretOut                      `json:"regret,omitempty"` // up to this round; absent as in the state
 }
 
 // HistoryOf returns what was chosen, read and predicted in each round.
@@ -614,7 +595,7 @@ func (s *Models) HistoryOf(ctx context.Context, snap *ledger.Snapshot) ([]Histor
 	if err != nil {
 		return nil, err
 	}
-	bounds := boundsOf(snap, readout) // as they stand now: what breaks a proof breaks it for every row
+	bounds := boundsOf(snap, readout) // the present ones: a violated assumption breaks the proof for every row
 	rows := make([]HistoryRow, len(snap.Trials))
 	return rows, cores.Stretches(len(rows), func(from, to int) error {
 		for i := from; i < to; i++ {

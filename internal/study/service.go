@@ -34,10 +34,10 @@ type Service struct {
 	store   Store
 	now     func() time.Time
 	largest int64            // see LargestLedger
-	imports scheduler.Queues // of all studies that are being imported
+	imports scheduler.Queues // for imports of studies
 	writing scheduler.Queues
 	asks    derived.Together[*waitingAsk]
-	unkept  sync.Map // *Verified by study, of what the database did not keep
+	unkept  sync.Map // *Verified by study id, outcomes that the database did not store
 }
 
 // Progress is the state of a verification or of a simulated laboratory that runs in the background.
@@ -45,9 +45,9 @@ type Progress = derived.Progress
 
 // Options configure a Service. The zero value is useful.
 type Options struct {
-	CacheBytes int64        // for snapshots and replayed states; by default 1 GiB, and at most half of a limit given to the program's memory
+	CacheBytes int64        // for snapshots and replayed states; by default 1 GiB, or half of the program's memory limit if that is less
 	Replays    int          // concurrent replays; default GOMAXPROCS
-	Log        *slog.Logger // for what goes wrong in the background; default slog.Default()
+	Log        *slog.Logger // for failures in the background; default slog.Default()
 	// Shelf stores rows of models, so that a server that starts need not compute them; nil for
 	// none.
 	Shelf Shelf
@@ -143,7 +143,7 @@ func (s *Service) Since(ctx context.Context, id string, seen int64) (*ledger.Sna
 	if err != nil || snap.Version >= seen {
 		return snap, err
 	}
-	return s.latest(ctx, id) // the others began before the event
+	return s.latest(ctx, id) // the shared read began before the event
 }
 
 // load reads a whole ledger, once for all callers that wait for it.
@@ -205,7 +205,7 @@ func (s *Service) recent(ctx context.Context, id string) (*ledger.Snapshot, erro
 func (s *Service) Summaries(ctx context.Context, list Listing) (page []ledger.Summary, next *Mark, err error) {
 	limit := list.Limit
 	if limit > 0 {
-		list.Limit++ // one more, to know whether there is a next page
+		list.Limit++ // one more tells whether there is a next page
 	}
 	page, err = s.store.Summaries(ctx, list)
 	if err != nil || limit == 0 || len(page) <= limit {
@@ -226,7 +226,7 @@ func (s *Service) EventsOf(ctx context.Context, snap *ledger.Snapshot, number, l
 	seqs := snap.EventsOf(number)
 	before = max(0, len(seqs)-limit)
 	for seqs = seqs[before:]; len(seqs) > 0; {
-		run := 1 // of events that follow each other
+		run := 1 // length of a run of consecutive events
 		for run < len(seqs) && seqs[run] == seqs[0]+int64(run) {
 			run++
 		}
@@ -391,7 +391,7 @@ func (s *Service) writeChoice(ctx context.Context, cmd Command, snap *ledger.Sna
 		if len(now.Trials) != len(snap.Trials)+further {
 			return ruling{}, &Later{"Another server chose a trial of this study meanwhile."}
 		}
-		if !now.SameDefinition(snap) { // as only who has the lock changes it
+		if !now.SameDefinition(snap) { // only a holder of the choosing lock changes it
 			return ruling{}, &Later{"The study was reconfigured on another server meanwhile."}
 		}
 		return prepared, mayChoose(now)

@@ -92,7 +92,7 @@ func (s *Service) SimulateOne(ctx context.Context, by Command, lab design.Simula
 			continue
 		}
 		if !later {
-			s.Derived.Advance(simulating, id, func(now Progress) int64 { return now.Done + 1 }) // before they are told: whoever hears of the last finds the run complete
+			s.Derived.Advance(simulating, id, func(now Progress) int64 { return now.Done + 1 }) // before they are told, so that whoever hears of the last finds the run complete
 		}
 		mishap, _ := lists.Find(mishaps, func(mishap Mishap) bool { return mishap.Number == trial.Number })
 		if snap, err = s.answer(ctx, by, id, trial.Number, due, mishap); err == nil && !later {
@@ -172,7 +172,7 @@ func asDisplayed(value, noise float64) float64 {
 	}
 	shown, err := strconv.ParseFloat(text, 64)
 	if err != nil {
-		panic(err) // it was written the line before
+		panic(err) // it was formatted above
 	}
 	return shown + 0 // −0 becomes 0
 }

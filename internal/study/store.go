@@ -68,8 +68,8 @@ func (k Known) Fits(last Known) error {
 // Append is what a write adds. Its events are complete: ledger.Next has filled in seq, at and hash.
 type Append struct {
 	Events []ledger.Event
-	After  *ledger.Snapshot // the study with the events folded in; its row is brought up to it
-	Done   *Done            // stored under the idempotency key, when there is one
+	After  *ledger.Snapshot // the study after the events, from which its row is updated
+	Done   *Done            // stored under the idempotency key, if there is one
 }
 
 // InOnePart returns the only part of a study whose events come all at once.
@@ -80,10 +80,10 @@ func InOnePart(first Append) iter.Seq2[Append, error] {
 // Command is what every write has in common: who writes, under which conditions, and once or each
 // time.
 type Command struct {
-	By      string          // who, as the ledger names them
-	Author  string          // who, as account.Identity.Caller has it
+	By      string          // the writer's name in the ledger
+	Author  string          // the writer's identity, see account.Identity.Caller
 	IfMatch int64           // refuse with ErrStale unless the study is at this version; 0 = any
-	Key     *IdempotencyKey // nil: each time counts
+	Key     *IdempotencyKey // nil: every request counts
 	// Sure is set by forms: the doubts that a person confirmed, as Doubted names them. If other
 	// doubts arise, *Doubtful is returned and nothing is stored. With nil nothing is asked.
 	Sure *string
@@ -112,11 +112,11 @@ func (*AlreadyDone) Error() string { return "this request was carried out before
 
 // Listing selects studies. They are listed with the newest change first.
 type Listing struct {
-	Only   []string       // these studies alone, when not nil
-	States []ledger.State // in one of these states, when not nil
-	Find   string         // only those that have each word of it, see [design.Definition.Words], in any case
-	After  *Mark          // only those behind this place
-	Limit  int            // at most so many; 0 = all
+	Only   []string       // these studies only, if not nil
+	States []ledger.State // in one of these states, if not nil
+	Find   string         // only those with all of these words, see [design.Definition.Words], ignoring case
+	After  *Mark          // only those behind this mark
+	Limit  int            // at most this many; 0 = all
 }
 
 // Mark is a position in the list of studies: just behind the study with this id and time of last
@@ -161,7 +161,7 @@ var (
 // seen in the database.
 type Behind struct {
 	Sentence string // for anybody
-	Advice   string // for whoever runs the program: it names the server, and what to do
+	Advice   string // for whoever runs the program: the server, and what to do
 }
 
 func (b *Behind) Error() string { return b.Sentence + " " + b.Advice }

@@ -44,12 +44,12 @@ const (
 )
 
 type column struct {
-	title     string // as in the file
+	title     string // as written in the file
 	name      string // the parameter's or metric's own name
 	kind      columnKind
 	parameter int    // index into the study's
-	metric    string // whose standard deviations the column has
-	unit      string // that may stand behind its numbers
+	metric    string // of a column of standard deviations
+	unit      string // may follow its numbers
 }
 
 func (col column) ofNumbers(d design.Definition) bool {
@@ -321,15 +321,15 @@ const (
 // importRow is one row of an imported table: a person's own trial with its readings, and its
 // settings as they will be kept.
 type importRow struct {
-	Line int // in the file, from 1
+	Line int // of the file, from 1
 	OwnTrial
-	Known  map[string]float64 // values in columns of known-form or sampled metrics, by metric
-	Chosen design.Settings    // as read, where others than those used were chosen
-	Used   design.Settings    // nil where they are those chosen
-	place  optimizer.Place    // of those chosen
-	record bool               // of a trial of a study, as its status says
-	ended  string             // its status, where that is a word for failed or abandoned
-	beyond design.Faults      // what would speak against choosing its settings, which were used all the same
+	Known  map[string]float64 // values of known constraints in the row, by metric
+	Chosen design.Settings    // settings chosen, as read, if others were used
+	Used   design.Settings    // settings used, nil if they are those chosen
+	place  optimizer.Place    // of the chosen settings
+	record bool               // its status says that it is a trial from a study
+	ended  string             // its status if that means failed or abandoned
+	beyond design.Faults      // why its settings, which were used, could not be chosen
 }
 
 // at returns the location of the row in faults.
@@ -410,10 +410,10 @@ func readTable(file io.Reader) ([]byte, error) {
 type table struct {
 	cells        *csv.Reader
 	separator    rune
-	marks        design.Marks // that numbers are written with
+	marks        design.Marks // marks of its numbers
 	beyondBounds bool
 	columns      []column
-	known        int // columns that mean something
+	known        int // number of columns with a known meaning
 	broken       error
 	wideLine     int // the first line with too many cells, 0 for none
 	faults       design.Faults
@@ -458,7 +458,7 @@ func readHeader(c *design.Compiled, text []byte, separator rune) table {
 	titles, t.broken = cells.Read()
 	for _, title := range titles {
 		if len(title) > longestTitle {
-			title = design.Shorten(title) // it is none that is known
+			title = design.Shorten(title) // such a title is unknown anyway
 		}
 		col := columnOf(c.Def, strings.Clone(title))
 		if col.kind != columnUnknown {
@@ -500,7 +500,7 @@ func (t *table) checkHeader(c *design.Compiled, ignoreUnknown bool) (unknown []s
 		j, twice := first[design.FoldCase(col.name)]
 		switch {
 		case col.kind == columnUnknown && strings.TrimSpace(col.title) == "":
-			continue // an empty column, as spreadsheets leave behind; its cells are checked
+			continue // spreadsheets leave empty columns behind; the cells are checked
 		case col.kind == columnUnknown:
 			unknown = append(unknown, design.Shorten(col.title))
 			if !ignoreUnknown && !t.faults.Full() {
@@ -652,7 +652,7 @@ func (t *table) readCell(c *design.Compiled, row *importRow, i int, cell string)
 	switch col.kind {
 	case columnOfNotes:
 		row.Note = unescape(cell)
-		if wrong := checkNote(row.Note); len(wrong) > 0 && !row.record { // a trial's notes add up
+		if wrong := checkNote(row.Note); len(wrong) > 0 && !row.record { // the row of an exported trial joins all its notes
 			t.cellFault(row.Line, i, "", "%s", wrong[0].Message)
 		}
 	case columnParameter:
@@ -686,7 +686,7 @@ func (t *table) readCell(c *design.Compiled, row *importRow, i int, cell string)
 		if strings.HasPrefix(status, "fail") || strings.HasPrefix(status, "abandon") {
 			row.ended = status
 		}
-	case columnIgnored, columnDeviation: // deviations are read when the readings are
+	case columnIgnored, columnDeviation: // deviations are read after the readings
 	}
 }
 
@@ -809,7 +809,7 @@ func (t *table) readDeviations(row *importRow, cells []string) {
 		sd, good := t.readDeviation(row, i, cell)
 		switch {
 		case !good:
-		case !there && t.filled(col.metric, cells): // with what is a fault already
+		case !there && t.filled(col.metric, cells): // whose cell is faulty already
 		case !there:
 			t.cellFault(row.Line, i, cell, "belongs to a reading of %s, and there is none", col.metric)
 		case reading.StdDev != nil && *reading.StdDev != sd:

@@ -128,7 +128,7 @@ func ruleTellMany(snap *ledger.Snapshot, told []NumberedTelling) (ruling, error)
 		}
 		refused = cmp.Or(refused, err)
 		ruled.drafts = append(ruled.drafts, ledger.Draft{Kind: ledger.Told, Data: data})
-		ruled.numbers = append(ruled.numbers, trial.Number) // again where it stands again, as in the answer
+		ruled.numbers = append(ruled.numbers, trial.Number) // repeated if the trial is, as in the answer
 	}
 	if err := faults.Err(); err != nil {
 		return ruling{}, err
@@ -314,7 +314,7 @@ func brought(path string) string {
 // Doubt is a value that the person who enters it should check: where it is in the request and why
 // it is doubted. A doubt does not refuse anything: forms ask the person, programs are not asked.
 type Doubt struct {
-	Field string `json:"location"` // as of faults
+	Field string `json:"location"` // as in faults
 	Value string `json:"value"`
 	Text  string `json:"text"`
 }
@@ -372,7 +372,7 @@ func (r ruling) confirmedBy(cmd Command, judge func() []Doubt) (ruling, error) {
 // and about the settings that it was run at.
 func DoubtTelling(snap *ledger.Snapshot, trial *ledger.Trial, told ledger.Telling) []Doubt {
 	run, chosen := *trial, snap.Chosen(trial.Number)
-	if told.Parameters != nil { // the decision says nothing of other settings than it chose
+	if told.Parameters != nil { // the decision's prediction is for the chosen settings only
 		run.SettingsChanged = !told.Parameters.Equal(chosen)
 	}
 	doubts := snap.DoubtReadings(trial.Number, told.Metrics, func(metric string) *ledger.Expected { return snap.Foretold(&run, metric) })

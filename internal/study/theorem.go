@@ -64,7 +64,7 @@ func notAboveZero(snap *ledger.Snapshot, parameter string) *ledger.Trial {
 type Theorem struct {
 	policy.Theorem
 	Findings       []policy.Finding // one for each of its assumptions
-	RegretFindings []policy.Finding // one for each of those that the bound on regret needs beside them
+	RegretFindings []policy.Finding // one for each further one that the bound on regret needs
 }
 
 // OnRegret returns the theorem with all assumptions that the bound on regret needs.
@@ -132,16 +132,16 @@ func circumstances(snap *ledger.Snapshot, state Readout) policy.Circumstances {
 	config := snap.Compiled().Config
 	c := policy.Circumstances{Context: config.Context(), Settings: config.Settings,
 		Rounds: len(snap.Trials), Capped: state.AtCeiling, Reread: func() []string { return contradicted(snap) }, Reconfigured: lastChanged(snap.Revisions)}
-	corrected, takenOut := map[int]bool{}, map[[2]int]bool{} // the latter with how many trials there were then
+	corrected, takenOut := map[int]bool{}, map[[2]int]bool{} // takenOut by trial and by the number of trials at the time
 	for _, revision := range snap.Revisions {
 		switch revision.Kind {
 		case ledger.Corrected:
 			if snap.Knew(revision) > 0 {
-				corrected[revision.Number] = true // else nothing was chosen from what it was
+				corrected[revision.Number] = true // some decision was made from the old value
 			}
 		case ledger.Excluded:
 			takenOut[[2]int{revision.Number, revision.After}] = true
-		case ledger.Included: // before anything was chosen without it
+		case ledger.Included: // before any decision without it
 			delete(takenOut, [2]int{revision.Number, revision.After})
 		}
 	}

@@ -26,8 +26,8 @@ const (
 type Verified struct {
 	Verification
 	Version int64     `json:"version"`
-	Hash    string    `json:"hash"`   // of the ledger's last event then
-	Engine  string    `json:"engine"` // of the program that verified it
+	Hash    string    `json:"hash"`   // of the ledger's last event at the time
+	Engine  string    `json:"engine"` // of the verifying program
 	At      time.Time `json:"at"`
 }
 
@@ -97,7 +97,7 @@ func (s *Service) verifiedBefore(ctx context.Context, snap *ledger.Snapshot) (*V
 func (s *Service) verifyPart(ctx context.Context, v *verifier, snap *ledger.Snapshot) error {
 	from := v.last.Seq
 	events, err := s.eventsUpTo(ctx, snap, from)
-	if gone, ok := errors.AsType[*Damaged](err); ok { // since the snapshot was read
+	if gone, ok := errors.AsType[*Damaged](err); ok { // after the snapshot was read
 		v.checkIntact(gone.Why)
 		v.last, err = ledger.Event{Seq: snap.Version, Hash: snap.Hash}, nil
 	}
@@ -106,7 +106,7 @@ func (s *Service) verifyPart(ctx context.Context, v *verifier, snap *ledger.Snap
 	}
 	err = s.Derived.Compute(ctx, snap.ID, func(ctx context.Context) error { return v.walk(ctx, events) })
 	s.Derived.Advance(verifying, snap.ID, func(now Progress) int64 {
-		if now.Wanted != snap.Version { // another version is verified meanwhile
+		if now.Wanted != snap.Version { // another version is being verified meanwhile
 			return now.Done
 		}
 		return v.last.Seq
@@ -144,7 +144,7 @@ func (s *Service) VerifyBehind(snap *ledger.Snapshot) error {
 // Verifying returns the progress of a study's background verification on this server, without
 // waiting for it, and the last outcome on any server, nil if there is none.
 func (s *Service) Verifying(ctx context.Context, id string) (Progress, *Verified, error) {
-	now, _ := s.Derived.Progress(verifying, id) // before the outcome is read, which is kept before the work ends: one that ends meanwhile is seen
+	now, _ := s.Derived.Progress(verifying, id) // read before the outcome, which is stored before the work ends, so that none is missed
 	last, err := s.store.Verified(ctx, id)
 	if here, found := s.unkept.Load(id); err == nil && found {
 		own := here.(*Verified)
@@ -153,7 +153,7 @@ func (s *Service) Verifying(ctx context.Context, id string) (Progress, *Verified
 		}
 	}
 	if last != nil && last.Version >= now.Wanted {
-		now.Failed = nil // somebody has finished it
+		now.Failed = nil // another run has succeeded since
 	}
 	return now, last, err
 }
@@ -182,18 +182,18 @@ const mostDifferences = 1000
 // read, and behind it the study as the last decision had seen it.
 type verifier struct {
 	found    Verification
-	replayed int64        // decisions up to this event were replayed by an earlier verification
-	last     ledger.Event // the last one walked; its Seq is 0 before the first
-	gaveUp   bool         // the ledger could no longer be followed
+	replayed int64        // decisions up to this event were replayed earlier
+	last     ledger.Event // the last one read; its Seq is 0 before the first
+	gaveUp   bool         // an event could not be applied
 
-	snap    *ledger.Snapshot    // after event snap.Version, the one that the last decision had seen
+	snap    *ledger.Snapshot    // as the last decision had seen it
 	tail    []ledger.Event      // after snap.Version, up to last
-	fits    []ledger.FittedData // of all events walked
+	fits    []ledger.FittedData // of all events read
 	pending []optimizer.Round   // chosen after snap
 	history *optimizer.History  // of snap, nil until it is needed
 	state   *optimizer.State
 	under   *design.Compiled // what state was replayed under
-	values  ledger.Resolver  // of all events walked
+	values  ledger.Resolver  // of all events read
 }
 
 // newVerifier returns a verifier. Given an earlier outcome, it reads all events again but replays

@@ -32,7 +32,7 @@ type Pair struct {
 // Replica is one of the two servers. It is not restarted when it dies.
 type Replica struct {
 	t     testing.TB
-	dir   string // PostgreSQL's own folder lies in it, and the socket
+	dir   string // contains PostgreSQL's own folder and the socket
 	cmd   *exec.Cmd
 	ended chan struct{} // closed when it has ended
 }
@@ -140,7 +140,7 @@ func (r *Replica) Kill() {
 	}
 	<-r.ended
 	r.cmd = nil
-	for _, process := range all[1:] { // they hold the shared memory that the next start wants
+	for _, process := range all[1:] { // they hold the shared memory that the next start needs
 		for !errors.Is(syscall.Kill(process, 0), syscall.ESRCH) {
 			time.Sleep(time.Millisecond)
 		}
@@ -209,7 +209,7 @@ func (c *Cluster) Thaw(t testing.TB) {
 
 func freeze(t testing.TB, postmaster int) {
 	t.Helper()
-	send(t, postmaster, syscall.SIGSTOP) // first, so that no more are born
+	send(t, postmaster, syscall.SIGSTOP) // first, so that it starts no more
 	for _, child := range children(t, postmaster) {
 		send(t, child, syscall.SIGSTOP)
 	}

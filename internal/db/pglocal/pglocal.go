@@ -48,7 +48,7 @@ var ErrInUse = errors.New("is in use by another copy of headroom: wait until tha
 
 // Server is a running private PostgreSQL.
 type Server struct {
-	URL string // with the password: for connections, never for people
+	URL string // with the password, so never to be shown
 
 	cluster  cluster
 	settings []string
@@ -56,7 +56,7 @@ type Server struct {
 	sockets  string
 	log      *os.File
 
-	running context.Context // ends when the server is to stop, and not to be started again
+	running context.Context // ended by Stop
 	stop    context.CancelFunc
 	ended   chan struct{} // closed when the server will not be started again
 }
@@ -115,7 +115,7 @@ func (s *Server) cleanUp() {
 		_ = s.log.Close()
 	}
 	if s.lock != nil {
-		_ = s.lock.Close() // gives the lock back
+		_ = s.lock.Close() // releases the lock
 	}
 }
 
@@ -327,7 +327,7 @@ func (c *cluster) stopLeftover(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var refused *pgconn.PgError // "is shutting down": it is there too
+	var refused *pgconn.PgError // such as "is shutting down": the server is there
 	if err := answers(ctx, url); err == nil || errors.As(err, &refused) {
 		return c.stopProcess(ctx, pid)
 	}

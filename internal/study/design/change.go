@@ -25,9 +25,9 @@ type Change struct {
 // step, scale or plausible range that is not mentioned stays, too.
 type Reconfiguration struct {
 	Parameters       []Parameter        `json:"parameters,omitempty"`       // same names and types: units, bounds, scales, choices
-	Constraints      []Constraint       `json:"constraints,omitempty"`      // thresholds, what is plausible, by name
-	Objective        *Objective         `json:"objective,omitempty"`        // unit, what is plausible
-	RecordedMetrics  []RecordedMetric   `json:"recorded_metrics,omitempty"` // unit, what is plausible, by metric
+	Constraints      []Constraint       `json:"constraints,omitempty"`      // thresholds and plausible ranges, by name
+	Objective        *Objective         `json:"objective,omitempty"`        // unit and plausible range
+	RecordedMetrics  []RecordedMetric   `json:"recorded_metrics,omitempty"` // units and plausible ranges, by metric
 	Algorithm        *Algorithm         `json:"algorithm,omitempty"`
 	Model            *Model             `json:"model,omitempty"`
 	InputConstraints *[]string          `json:"input_constraints,omitempty"`
@@ -35,12 +35,12 @@ type Reconfiguration struct {
 	Stop             *Stop              `json:"stop,omitempty"`
 	Reason           string             `json:"reason"`
 
-	Whole bool `json:"-"` // the parts mention all that they are to have
+	Whole bool `json:"-"` // nothing unmentioned in a given part is kept
 }
 
 // Whole returns the change that makes any study's definition d.
 func (d Definition) Whole(reason string) Reconfiguration {
-	gone := map[string][]Value{} // and not nil, which would leave them as they are
+	gone := map[string][]Value{} // nil would keep the present ones
 	maps.Copy(gone, d.Unavailable)
 	return Reconfiguration{Whole: true, Reason: reason, Unavailable: gone, Parameters: d.Parameters, Constraints: d.Constraints, Objective: &d.Objective,
 		RecordedMetrics: d.RecordedMetrics, Algorithm: &d.Algorithm, Model: &d.Model, InputConstraints: &d.InputConstraints, Stop: d.Stop}
@@ -81,7 +81,7 @@ func (change Reconfiguration) Apply(d Definition) (Definition, Faults) {
 		at = slices.Index(known[list], name)
 		field := fmt.Sprintf("%s[%d].%s", list, i, key)
 		switch {
-		case seen[list+name]: // metrics and constraints have names of their own kinds
+		case seen[list+name]: // a metric and a constraint may have the same name
 			faults.Add(field, name, "stands in the list twice")
 		case at < 0:
 			faults.Add(field, name, "%s cannot be added or renamed", unknown)
@@ -123,7 +123,7 @@ func (change Reconfiguration) Apply(d Definition) (Definition, Faults) {
 	replace(&d.InputConstraints, change.InputConstraints)
 	if change.Unavailable != nil {
 		d.Unavailable = maps.Clone(change.Unavailable)
-		if !change.Whole { // what came again needs no list
+		if !change.Whole { // what is available again needs no list
 			maps.DeleteFunc(d.Unavailable, func(name string, gone []Value) bool {
 				return len(gone) == 0 && slices.Contains(known["parameters"], name)
 			})

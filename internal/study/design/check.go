@@ -76,7 +76,7 @@ func (c *checker) algorithm() {
 	a.Horizon = cmp.Or(a.Horizon, defaultHorizon)
 	if a.Horizon < 1 || a.Horizon > maxHorizon {
 		c.faults.Add("algorithm.horizon", a.Horizon, "must be a whole number of rounds from 1 to %d", maxHorizon)
-		a.Horizon = defaultHorizon // so that what follows from it is no fault
+		a.Horizon = defaultHorizon // so that no further faults follow from it
 	}
 }
 
@@ -144,7 +144,7 @@ func (c *checker) warp(m *Model) {
 
 const (
 	maxChoices     = 1000
-	maxWholeNumber = 1<<53 - 1 // each up to it has a float64 of its own
+	maxWholeNumber = 1<<53 - 1 // the largest up to which float64 is exact
 	// leastRange is the smallest range, relative to the size of the bounds, within which floating
 	// point can tell settings apart.
 	leastRange = 1e-9

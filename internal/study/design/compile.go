@@ -240,7 +240,7 @@ func (b *compiler) safeSeeds(at string, needed bool) {
 	raw := b.out.Def.Algorithm.Settings["safe_seeds"]
 	var seeds []Settings
 	if !policy.Absent(raw) && json.Unmarshal(raw, &seeds) != nil {
-		if raw[0] == '[' { // what is no list is refused already
+		if raw[0] == '[' { // anything but a list is reported already
 			b.faults.Add(at, nil, "must be a list of points, each an object of parameter values")
 		}
 		return
@@ -272,7 +272,7 @@ type Compiled struct {
 
 	space    *space
 	arms     [][]float64    // candidates' physical values
-	armIndex map[string]int // by the bytes of the physical values; the first of equal ones
+	armIndex map[string]int // by keyOf; the first of equal candidates
 	given    []givenCost
 	metrics  []MetricInfo
 }
@@ -286,11 +286,7 @@ type givenCost struct {
 
 // Metric returns the metric of that name.
 func (c *Compiled) Metric(name string) (m MetricInfo, there bool) {
-	i := slices.IndexFunc(c.metrics, func(m MetricInfo) bool { return m.Name == name })
-	if i < 0 {
-		return m, false
-	}
-	return c.metrics[i], true
+	return lists.Find(c.metrics, func(m MetricInfo) bool { return m.Name == name })
 }
 
 // WideForSafety reports whether the priors are kept so wide that nothing far from the readings

@@ -150,10 +150,10 @@ type Model struct {
 	Variance      json.RawMessage `json:"variance,omitempty"`
 	Outputs       string          `json:"outputs,omitempty"` // raw or standardize
 	Fit           string          `json:"fit,omitempty"`     // fixed or marginal_likelihood
-	Warp          string          `json:"warp,omitempty"`    // yeo_johnson or none; only of standardised outputs whose model is fitted
+	Warp          string          `json:"warp,omitempty"`    // yeo_johnson or none; only for standardised outputs and fitted models
 	Lambda        json.RawMessage `json:"lambda,omitempty"`
 	NoiseVariance json.RawMessage `json:"noise_variance,omitempty"`
-	Start         *Start          `json:"start,omitempty"` // only where hyperparameters are fitted
+	Start         *Start          `json:"start,omitempty"` // only if hyperparameters are fitted
 }
 
 // Start has the initial values of hyperparameters that are fitted.
@@ -175,7 +175,7 @@ type MetricInfo struct {
 	Modelled    bool
 	Known       bool         // of known form or sampled: its value comes with the decision
 	Constraints []Constraint // the limits on it
-	Plausible   []float64    // the lowest and the highest value that need no second look; nil where nobody said
+	Plausible   []float64    // see Objective
 }
 
 // Metrics returns the metrics of a checked definition: the objective, the constraints' metrics,
@@ -219,7 +219,7 @@ func (d Definition) Unit(name string) string {
 func (d Definition) MetricNames() []string {
 	names := []string{}
 	for _, m := range d.Metrics() {
-		if m.Name != "" && !slices.Contains(names, m.Name) { // as in a definition that is not checked
+		if m.Name != "" && !slices.Contains(names, m.Name) { // unchecked definitions may have such names
 			names = append(names, m.Name)
 		}
 	}
@@ -402,7 +402,7 @@ func (o Objective) Better(a, b float64) bool {
 type Fault struct {
 	Field   string `json:"location"`
 	Message string `json:"message"`
-	Value   any    `json:"value"` // what was sent; nil where nothing was, or where it is not repeated
+	Value   any    `json:"value"` // what was sent; nil if nothing was or it is not repeated
 }
 
 // Invalid is the error for well-formed input that breaks rules. It lists up to MostFaults faults.
@@ -432,7 +432,7 @@ func NewInvalid(field, message string, value any) error {
 const (
 	MostFaults     = 100
 	longestMessage = 1000 // bytes
-	longestField   = 2000 // bytes: two names of the longest and what stands around them
+	longestField   = 2000 // bytes: two of the longest names and what surrounds them
 	longestValue   = 1000 // bytes of JSON
 )
 
@@ -524,7 +524,7 @@ func Shorten(text string) string {
 
 // listed returns names for a message, only the first of them if there are many.
 func listed(names []string) string {
-	const room = 600 // bytes, of a message's
+	const room = 600 // bytes of a message
 	shown := 0
 	for used := 0; shown < len(names) && (shown == 0 || used+len(names[shown]) <= room); shown++ {
 		used += len(names[shown])

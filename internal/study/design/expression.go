@@ -140,7 +140,7 @@ func parseExpression(text string) (ast.Node, error) {
 	if n := utf8.RuneCountInString(text); n > maxExpressionLength {
 		return nil, fmt.Errorf("it has %d characters; at most %d are allowed", n, maxExpressionLength)
 	}
-	for _, mark := range []string{"//", "/*"} { // which the parser would pass over: x//2 would be x
+	for _, mark := range []string{"//", "/*"} { // the parser would take a comment: x//2 would be x
 		if before, _, found := strings.Cut(text, mark); found {
 			return nil, fmt.Errorf("it cannot be read at character %d: %s begins a comment; / alone divides", utf8.RuneCountInString(before)+1, mark)
 		}

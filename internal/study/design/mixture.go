@@ -39,7 +39,7 @@ func (s *space) fill(u []float64) {
 func (s *space) distribute(a *axis, x, u []float64, shared []bool) {
 	left := *a.Total
 	var parts []int
-	low, high := 0.0, 0.0 // sums of the bounds of the parts to come
+	low, high := 0.0, 0.0 // sums of the bounds of the remaining parts
 	for _, j := range a.of {
 		if shared[j] {
 			left -= x[j]

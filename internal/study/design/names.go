@@ -76,7 +76,7 @@ func reordersText(r rune) bool {
 // checker checks a definition part by part and writes out defaults. It modifies copies only.
 type checker struct {
 	d      Definition
-	taken  map[string]string // by folded name, what has it
+	taken  map[string]string // by folded name, what it names
 	faults Faults
 }
 

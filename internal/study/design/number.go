@@ -48,7 +48,7 @@ func MarksBeside(separator rune) Marks {
 // AmbiguousNumber is the error for a number that can be read in two ways.
 type AmbiguousNumber struct {
 	Text               string
-	Decimal, Thousands float64 // what it is if its mark is decimal, or stands between thousands
+	Decimal, Thousands float64 // its value if the mark is decimal, or if it separates thousands
 }
 
 func (a *AmbiguousNumber) Error() string {
@@ -60,7 +60,7 @@ var (
 	numberParts   = regexp.MustCompile(`^([+-]?) *([0-9., ]*)([eE][+-]?[0-9]+)?$`)
 	grouped       = regexp.MustCompile(`^[1-9][0-9]{0,2}(?:[., ][0-9]{3})+$`)
 	onlyDigits    = regexp.MustCompile(`^[0-9]*$`)
-	toASCII       = strings.NewReplacer("\u00a0", " ", "\u2009", " ", "\u202f", " ", "−", "-", "ｰ", "-") // as keyboards have it, of what is narrow
+	toASCII       = strings.NewReplacer("\u00a0", " ", "\u2009", " ", "\u202f", " ", "−", "-", "ｰ", "-") // to ASCII, after narrowing
 )
 
 // parsedNumber is a number split into its parts, as far as its own text determines them.
@@ -68,7 +68,7 @@ type parsedNumber struct {
 	sign, whole, fraction, exponent string
 	decimal                         rune // the mark before the fraction, 0 without one
 	thousands                       rune // the mark or space in groups of the whole, 0 without groups
-	ambiguous                       bool // the decimal mark may as well be one of thousands
+	ambiguous                       bool // the decimal mark may also be a thousands mark
 }
 
 func split(text string) (parsedNumber, error) {
@@ -79,7 +79,7 @@ func split(text string) (parsedNumber, error) {
 	n := parsedNumber{sign: parts[1], whole: strings.TrimSpace(parts[2]), exponent: parts[3]}
 	if at := strings.LastIndexAny(n.whole, ".,"); at >= 0 {
 		mark, rest := rune(n.whole[at]), n.whole[:at]
-		if !strings.ContainsRune(rest, mark) { // else all of them stand between thousands
+		if !strings.ContainsRune(rest, mark) { // otherwise all of them separate thousands
 			n.ambiguous = n.exponent == "" && grouped.MatchString(n.whole) && onlyDigits.MatchString(rest)
 			n.whole, n.fraction, n.decimal = rest, n.whole[at+1:], mark
 		}
@@ -133,7 +133,7 @@ func ReadNumber(text string, known Marks) (float64, error) {
 type MarkedOtherwise struct {
 	Text    string
 	Decimal rune
-	meant   string // the number, written as was said
+	meant   string // the number, written with Decimal
 }
 
 func (m *MarkedOtherwise) Error() string {

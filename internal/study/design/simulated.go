@@ -47,13 +47,11 @@ func SimulatedLabs() []SimulatedLab { return provided() }
 
 // FindSimulatedLab returns the simulated laboratory of that name.
 func FindSimulatedLab(name string) (SimulatedLab, error) {
-	var names []string
-	for _, lab := range provided() {
-		if lab.Name() == name {
-			return lab, nil
-		}
-		names = append(names, lab.Name())
+	labs := provided()
+	if lab, there := lists.Find(labs, func(lab SimulatedLab) bool { return lab.Name() == name }); there {
+		return lab, nil
 	}
+	names := lists.Map(labs, SimulatedLab.Name)
 	return nil, fmt.Errorf("there is no problem %q that a simulated lab has; there are %s (headroom simulate plays some more)", name, strings.Join(names, ", "))
 }
 

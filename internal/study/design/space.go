@@ -35,9 +35,9 @@ type axis struct {
 	Parameter
 	low, high   float64
 	log         bool
-	step        float64 // distance of neighbouring values, 0 for a continuous parameter
-	levels      int     // number of values of a stepped one
-	decimals    int     // that its values are written with (significant digits with log)
+	step        float64 // distance between neighbouring values, 0 for a continuous parameter
+	levels      int     // number of values, 0 for a continuous parameter
+	decimals    int     // of its values (significant digits on a log scale)
 	of          []int   // for a remainder: the parameters it depends on
 	unavailable map[Value]bool
 }
@@ -176,7 +176,7 @@ func (p Parameter) Spread(most int) []Value {
 		return lists.Of(a.levels, func(k int) Value { return a.value(a.low + float64(k)*a.step) })
 	}
 	values := lists.Of(most-1, func(i int) Value { return a.value(a.snap(a.physical(float64(i) / float64(most-1)))) })
-	return slices.Compact(append(values, a.value(a.snap(a.high)))) // on a logarithmic scale levels come close to each other
+	return slices.Compact(append(values, a.value(a.snap(a.high)))) // neighbouring values may coincide on a logarithmic scale
 }
 
 // space is the set of settings that can be tried, in physical values, one number per parameter.
@@ -184,7 +184,7 @@ type space struct {
 	axes   []axis
 	index  map[string]int // by parameter name
 	limits []comparison
-	scales []float64   // of the numbers each limit compares, for its slack
+	scales []float64   // size of the numbers that each limit compares, for its slack
 	probes [][]float64 // allowed points spread over the space, or the candidates
 	steps  []float64   // of the recurrence that fills the space
 	rows   *sync.Pool
@@ -286,7 +286,7 @@ func (a *axis) settle(u float64) (settled, x float64) {
 		x = a.snap(x)
 		u = a.unit(x)
 		if a.unavailable != nil {
-			x = a.rounded(x) // as the values that have run out are written
+			x = a.rounded(x) // as unavailable values are written
 		}
 	} else if a.Type == Categorical {
 		u = a.unit(x)
@@ -321,7 +321,7 @@ func (s *space) physicals(u []float64) []float64 {
 		if a := &s.axes[i]; a.Type == Categorical {
 			x[i] = a.physical(u[i])
 		} else {
-			x[i] = a.rounded(a.snap(a.physical(u[i]))) // where no decimals keep a step, as of 1e90, snapping does
+			x[i] = a.rounded(a.snap(a.physical(u[i]))) // snap keeps steps that decimals cannot, such as 1e90
 		}
 	}
 	s.remainders(x)
@@ -372,7 +372,7 @@ func (s *space) describe(x []float64) string {
 // strictness says how strictly settings are checked.
 type strictness struct {
 	round  bool // to steps
-	beyond bool // values may lie beyond the bounds, as far as a model makes sense of them: they were used
+	beyond bool // used values may lie beyond the bounds as far as models make sense of them
 	// unlimited allows values arbitrarily far beyond the bounds, as long as they are computable.
 	// Values equal to those in kept are also allowed: they were accepted once, perhaps while the
 	// bounds were wider.
@@ -425,7 +425,7 @@ func (s *space) readRemainders(x []float64, settings Settings, location string, 
 		case how.beyond && (x[i] < a.low-forgiven || x[i] > a.high+forgiven):
 			left := x[i]
 			x[i] = a.toDecimals(left)
-			for _, written := range []Settings{settings, how.kept} { // perhaps in the decimals of other bounds
+			for _, written := range []Settings{settings, how.kept} { // perhaps rounded for other bounds
 				if v, there := written[a.Name]; there && math.Abs(v.Number-left) <= forgiven {
 					x[i] = v.Number
 				}
@@ -524,7 +524,7 @@ func (c *Compiled) Wanted(parameter string) string {
 const (
 	probePoints   = 400    // spread over the space to try expressions at
 	searchPoints  = 20_000 // tried before a space counts as empty
-	cornersUpTo   = 8      // parameters; beyond that, only corners next to the two extreme ones
+	cornersUpTo   = 8      // parameters; with more, only corners near the two extreme ones
 	maxProbesKept = 200
 )
 

@@ -54,7 +54,7 @@ var ErrMemberTooLarge = fmt.Errorf("one of its events is larger than %d MiB", la
 type BundleReader struct {
 	in      *rationed
 	decoder *json.Decoder
-	seen    map[string]bool // members of the bundle read so far
+	seen    map[string]bool // names of members read so far
 	head    Bundle          // all but the events
 	last    Event           // the last one read
 }
@@ -63,7 +63,7 @@ type BundleReader struct {
 func NewBundleReader(file io.Reader) *BundleReader {
 	in := &rationed{file: file}
 	decoder := json.NewDecoder(in)
-	decoder.UseNumber() // one too large is no error of its own where none should be
+	decoder.UseNumber() // a number too large for a float64 fails later, with a better message
 	return &BundleReader{in: in, decoder: decoder, seen: map[string]bool{}}
 }
 

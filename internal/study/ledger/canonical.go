@@ -58,7 +58,7 @@ const maximalDepth = 100
 // canonical rewrites text, which must be valid JSON, to out.
 type canonical struct {
 	text []byte
-	at   int // what of text has been read
+	at   int // position in text
 	out  []byte
 
 	mostItems, mostMembers int
@@ -137,7 +137,7 @@ func (c *canonical) string() (string, error) {
 	}
 	c.at++
 	quoted := c.text[from:c.at]
-	if bytes.IndexByte(quoted, '\\') < 0 { // nothing needs an escape, nor had one
+	if bytes.IndexByte(quoted, '\\') < 0 { // no escapes
 		c.out = append(c.out, quoted...)
 		return string(quoted[1 : len(quoted)-1]), nil
 	}

@@ -19,15 +19,15 @@ type Expected struct{ Mean, SD float64 }
 
 // Doubt says why a value looks wrong. Several reasons may apply at once.
 type Doubt struct {
-	Implausible []float64 // the range that people gave for the metric, when the value lies outside
-	Expected    *Expected // the prediction, when the value lies more than oddSD standard deviations beside it
-	Above       bool      // the value lies above Extreme, the highest so far, else below the lowest
-	Extreme     *float64  // when the value lies beyond all readings so far
-	Share       bool      // the value is in per cent and no share of a hundred, as all before were
-	Limit       *float64  // the limit that a first reading is incomparably larger than
-	Grave       bool      // no matter whether a person typed the value
-	Meant       *Slip     // what would fit, if a likely slip leads from there to the value
-	Aside       bool      // Meant is among the other readings, but would itself lie more than oddSD beside the prediction
+	Implausible []float64 // the plausible range, if the value lies outside
+	Expected    *Expected // the prediction, if the value is more than oddSD standard deviations from it
+	Above       bool      // the value is above Extreme, the highest reading so far, else below it, the lowest
+	Extreme     *float64  // set if the value lies beyond all readings so far
+	Share       bool      // a percentage that is not between 0 and 100, unlike all before
+	Limit       *float64  // the limit, if a first reading is more than a thousand times larger
+	Grave       bool      // doubted even if no person typed the value
+	Meant       *Slip     // the likely mistake, if there is one
+	Aside       bool      // the meant value is among the other readings but more than oddSD from the prediction
 }
 
 // Slip is a common mistake in typing a number: the number that was probably meant, and the power of
@@ -79,8 +79,8 @@ func (snap *Snapshot) Likely(t *Trial, metric string, value float64) bool {
 type suspect struct {
 	value         float64
 	metric        design.MetricInfo
-	expected      *Expected // nil where no model has learnt the metric
-	known, limits Range     // what other readings, and the metric's limits, range over
+	expected      *Expected // nil if no model has learnt the metric
+	known, limits Range     // ranges of the other readings and of the metric's limits
 }
 
 // judge returns the doubt about a value of a metric, nil if there is none. expected is nil if no
@@ -96,7 +96,7 @@ func judge(value float64, m design.MetricInfo, expected *Expected, known Range) 
 	case expected != nil:
 		odd, grave = s.judgeByPrediction(doubt)
 	case known.Count >= fewestToJudge:
-		grave = known.largest() > 0 && known.farFrom(value) // of what was always 0 nobody knows the size
+		grave = known.largest() > 0 && known.farFrom(value) // readings that are all 0 have no size
 		odd = grave || known.offByPower(value, s.fits)
 	default:
 		odd, grave = s.judgeByFew(doubt)
@@ -286,12 +286,12 @@ func (snap *Snapshot) ForetoldBy(d *Decision, metric string) *Expected {
 // reason in words.
 type Doubted struct {
 	Metric    string    `json:"metric,omitempty"`
-	Parameter string    `json:"parameter,omitempty"` // where it is a setting used
+	Parameter string    `json:"parameter,omitempty"` // set for a setting instead of a metric
 	Value     float64   `json:"value"`
-	Expected  []float64 `json:"expected"` // the lowest and the highest that would not surprise
+	Expected  []float64 `json:"expected"` // the lowest and the highest expected value
 	Why       string    `json:"why"`
 	grave     bool      // see Doubt
-	slip      float64   // what was expected, where a likely slip leads from there to the value, else 0
+	slip      float64   // the prediction if a likely mistake explains the value, else 0
 }
 
 // Doubted reports whether the trial's reading of a metric is in doubt.
@@ -374,7 +374,7 @@ func (snap *Snapshot) DoubtRows(rows []Row) [][]Doubted {
 	doubts := make([][]Doubted, len(rows))
 	for i, row := range rows {
 		chosen := row.Chosen
-		if chosen.Equal(row.Used) { // which says nothing for what lies beyond the bounds
+		if chosen.Equal(row.Used) { // they do not justify values beyond the bounds
 			chosen = nil
 		}
 		readings := snap.doubtReadings(row.Metrics, unforetold, func(metric string) Range { return known[metric][i] })

@@ -97,7 +97,7 @@ func (e Event) Says(data any) (bool, error) {
 // CreatedData starts a study.
 type CreatedData struct {
 	Definition design.Definition `json:"definition"`
-	Engine     string            `json:"engine"` // the version of the optimizer whose defaults are written out in Definition
+	Engine     string            `json:"engine"` // the version of the optimizer whose defaults are in Definition
 }
 
 // EditedData changes what does not touch the algorithm. Nil fields stay.
@@ -141,7 +141,7 @@ type ChosenData struct {
 	Parameters  design.Settings `json:"parameters"`
 	Candidate   *int            `json:"candidate,omitempty"` // index into the candidates
 	ReplicateOf int             `json:"replicate_of,omitempty"`
-	Held        []string        `json:"held,omitempty"` // parameters that were given to the algorithm, which chose the others
+	Held        []string        `json:"held,omitempty"` // parameters held fixed; the algorithm chose the others
 	Note        string          `json:"note,omitempty"`
 	Decision    *Decision       `json:"decision,omitempty"`
 	// Seen is the number of the last event that the decision was made from, Engine the version of
@@ -186,19 +186,19 @@ type Decision struct {
 	Algorithm              string                 `json:"algorithm"`
 	Beta                   map[string]float64     `json:"beta"`
 	Multipliers            map[string]float64     `json:"multipliers"`
-	Horizon                int                    `json:"horizon,omitempty"` // T of the algorithm's constants, absent where it is the number of trials planned
-	Mean                   Numbers                `json:"mean"`              // of metrics that were read, and have a scale
+	Horizon                int                    `json:"horizon,omitempty"` // T of the algorithm's constants, absent if it is the number of trials planned
+	Mean                   Numbers                `json:"mean"`              // of metrics with readings and a scale
 	SD                     Numbers                `json:"sd"`
 	Estimates              map[string]float64     `json:"estimates"` // see Estimates and LimitEstimate
 	Acquisition            *float64               `json:"acquisition"`
 	RunnerUp               *RunnerUp              `json:"runner_up"`
-	RandomSeed             uint64                 `json:"random_seed"` // below 2⁵³, so that every JSON reader keeps it
+	RandomSeed             uint64                 `json:"random_seed"` // below 2⁵³, exact for every JSON reader
 	Draws                  []float64              `json:"draws,omitempty"`
 	Model                  map[string]MetricModel `json:"model"`
-	FeasibilityProbability *float64               `json:"feasibility_probability"`        // nil while a limit's metric was never read, and before its first fit
+	FeasibilityProbability *float64               `json:"feasibility_probability"`        // nil until the metric of every learned limit has readings and a scale
 	ExpectedImprovement    *float64               `json:"expected_improvement,omitempty"` // over trial Incumbent, in units of the objective
-	Incumbent              int                    `json:"incumbent,omitempty"`            // the trial that is best so far as the model sees it, compared with
-	Works                  *Works                 `json:"works,omitempty"`                // absent while nothing has failed because of its settings, and from published algorithms
+	Incumbent              int                    `json:"incumbent,omitempty"`            // the trial that candidates are compared with, the best by the model
+	Works                  *Works                 `json:"works,omitempty"`                // absent while no settings have failed, and from published algorithms
 	Reason                 string                 `json:"reason"`
 	Because                string                 `json:"because"`
 }
@@ -249,8 +249,8 @@ type ToldData struct {
 	// Candidate and KnownValues belong to Parameters and are set with them.
 	Candidate   *int               `json:"candidate,omitempty"`
 	KnownValues map[string]float64 `json:"known_values,omitempty"`
-	Confirmed   bool               `json:"confirmed,omitempty"` // whoever told it was shown what is doubted of it, and said that it is right
-	Unasked     bool               `json:"unasked,omitempty"`   // it is a row of a table, odd in that, and nobody was asked about it
+	Confirmed   bool               `json:"confirmed,omitempty"` // a person was shown the doubts and said that the values are right
+	Unasked     bool               `json:"unasked,omitempty"`   // an odd row of a table about which nobody was asked
 }
 
 // Reading is a value as told. Its JSON is an object; a bare number is accepted, too.
@@ -267,7 +267,7 @@ func (r *Reading) UnmarshalJSON(text []byte) error {
 		Value  *float64 `json:"value"`
 		StdDev *float64 `json:"stddev"`
 	}
-	number, alone := bytes.CutPrefix(text, []byte(`{"value":`)) // as ledgers have nearly all
+	number, alone := bytes.CutPrefix(text, []byte(`{"value":`)) // the usual form in ledgers
 	number, ends := bytes.CutSuffix(number, []byte("}"))
 	var err error
 	switch {
@@ -293,7 +293,7 @@ type CorrectedData struct {
 	Candidate   *int                      `json:"candidate,omitempty"`
 	KnownValues map[string]float64        `json:"known_values,omitempty"`
 	Reason      string                    `json:"reason"`
-	Confirmed   bool                      `json:"confirmed,omitempty"` // as of a telling
+	Confirmed   bool                      `json:"confirmed,omitempty"` // as in ToldData
 }
 
 // CorrectedValue is a reading before and after; After nil takes the value back.
@@ -324,8 +324,8 @@ type ConfirmedData struct {
 type Cause string
 
 const (
-	BySettings Cause = "settings" // they are to blame, and would fail again
-	ByChance   Cause = "chance"   // nothing that the settings could help
+	BySettings Cause = "settings" // the settings are to blame and would fail again
+	ByChance   Cause = "chance"   // independent of the settings
 )
 
 // Known reports whether c is one of the causes.
@@ -363,7 +363,7 @@ func hashValues(values []float64) string {
 // order. The zero value starts at the first.
 type Resolver struct {
 	values map[string][]float64 // by hashValues
-	shared bool                 // with a snapshot, which nobody may write to
+	shared bool                 // values belongs to a snapshot and must be copied before writing
 }
 
 // Resolve returns the choice with all its values and remembers new ones.
@@ -404,7 +404,7 @@ func (r *Resolver) keep(hash string, values []float64) []float64 {
 // hash.
 type shortener struct {
 	kept   Resolver
-	hashes map[*float64]string // of values that the choices at hand share
+	hashes map[*float64]string // by the address of values that several choices share
 }
 
 func (s *shortener) shorten(data ChosenData) ChosenData {

@@ -52,7 +52,7 @@ func fold(id string, prior *Snapshot, events []Event, like *Snapshot, admit func
 // it to the study.
 func (b *builder) decodeAll(events []Event) []func() error {
 	does := make([]func() error, len(events))
-	_ = cores.Stretches(len(events), func(from, to int) error { // what cannot be decoded fails in its turn
+	_ = cores.Stretches(len(events), func(from, to int) error { // decoding errors are returned by the functions
 		for i := from; i < to; i++ {
 			does[i] = b.decode(events[i])
 		}
@@ -65,8 +65,8 @@ func (b *builder) decodeAll(events []Event) []func() error {
 type builder struct {
 	snap     *Snapshot
 	touched  map[int]bool // indices of trials that belong to snap alone
-	stale    map[int]bool // indices of trials of which derive has something to work out
-	compiled int64        // seq of the event that set the definition that snap.compiled is of
+	stale    map[int]bool // indices of trials that derive must update
+	compiled int64        // seq of the event whose definition snap.compiled is
 	names    map[string]bool
 	last     Event // the event being added
 	resolver Resolver
@@ -115,7 +115,7 @@ func (b *builder) next(e Event, apply func() error, admit func(now *Snapshot, e 
 	case (e.Kind == Created) != (snap.Version == 0):
 		return errors.New("a ledger starts with its only created event")
 	}
-	if b.last = e; !e.At.Equal(snap.UpdatedAt) || e.Kind != Chosen && e.Kind != Told { // all rows of a table are of one moment
+	if b.last = e; !e.At.Equal(snap.UpdatedAt) || e.Kind != Chosen && e.Kind != Told { // all rows of a table have the same time
 		b.judgeRows()
 		snap.unasked = nil
 	}
@@ -203,7 +203,7 @@ func (b *builder) reconfigured(data ReconfiguredData) error {
 		return err
 	}
 	from := before.Model
-	from.Start = after.Model.Start // where fits begin changes nothing of what was found
+	from.Start = after.Model.Start // starting values do not affect existing fits
 	if !reflect.DeepEqual(from, after.Model) || !reflect.DeepEqual(before.Parameters, after.Parameters) {
 		b.snap.rewritten = b.last.Seq
 	}
@@ -355,13 +355,13 @@ func (b *builder) told(data ToldData) error {
 	if err := b.read(t, data, ranges); err != nil {
 		return err
 	}
-	if data.Note != "" && data.Note != t.Note && !strings.HasSuffix(t.Note, "\n"+data.Note) { // after an undo the same comes again
+	if data.Note != "" && data.Note != t.Note && !strings.HasSuffix(t.Note, "\n"+data.Note) { // the same note comes again after an undo
 		if t.Note != "" {
 			t.Note += "\n"
 		}
 		t.Note += data.Note
 	}
-	if ended := r.ended(); ended != nil && len(data.Metrics) > 0 { // a note, or at which settings it failed, is no result of it
+	if ended := r.ended(); ended != nil && len(data.Metrics) > 0 { // a note or settings alone are no result
 		ended.to, t.Cause = b.last.Seq, ""
 	}
 	return nil
@@ -469,7 +469,7 @@ func (b *builder) confirmed(data ConfirmedData) error {
 		return err
 	}
 	if slices.ContainsFunc(t.Doubts, func(d Doubted) bool { return d.slip != 0 }) {
-		b.snap.rewritten = b.last.Seq // what counted little counts in full
+		b.snap.rewritten = b.last.Seq // a reading that had little weight gets its full weight
 	}
 	t.Doubts = nil
 	return nil

@@ -21,34 +21,34 @@ type Snapshot struct {
 	Hash       string // of that event
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
-	Trials     []*Trial // trial number n at index n−1; versions share those that no event between them touched
+	Trials     []*Trial // trial number n at index n−1; versions share unchanged ones
 	Fits       []FittedData
 	Bytes      int64      // of the events’ data
-	Revisions  []Revision // in the order of the ledger, its first event among them
+	Revisions  []Revision // in the order of the ledger, starting with its first event
 
 	compiled       *design.Compiled
 	records        []*record            // trial number n at index n−1
 	values         map[string][]float64 // brought by choices
 	defined        int64                // seq of the event that set the definition's algorithmic part
-	formulaChanged bool                 // some formula was another once
+	formulaChanged bool                 // some formula has changed
 	former         []formerDefinition   // in the order of the ledger
 	rewritten      int64                // seq of the last event that changed the past or the model, after which earlier fits no longer apply
 	fitted         int64                // seq of the last Fitted event
-	unasked        []int                // trials of the last table, which may go on, that nobody was asked about
-	ranges         map[string]Range     // of the readings of each metric; nil when they are to be gathered again
+	unasked        []int                // trials of the last imported table, perhaps unfinished, that nobody was asked about
+	ranges         map[string]Range     // of each metric's readings; nil if they must be collected again
 }
 
 // record is what the fold needs of a trial beyond what people are shown.
 type record struct {
 	chosen        design.Settings    // as chosen; Trial.Parameters are those used
-	knownAsChosen map[string]float64 // values of known constraints there, as recorded with the choice
+	knownAsChosen map[string]float64 // values of known constraints at chosen, as recorded
 	place         optimizer.Place    // of Trial.Parameters under the present definition
-	gone          bool               // Trial.Parameters may be chosen no more
-	known         map[string]float64 // values of known constraints at the point, by constraint name
-	knownNow      map[string]float64 // those by the formulas in force, nil where they never were others
-	since         map[string]int64   // seqs of the events that set readings and settings anew, by their names
+	gone          bool               // Trial.Parameters may not be chosen any more
+	known         map[string]float64 // values of known constraints at Trial.Parameters, by constraint name
+	knownNow      map[string]float64 // by the present formulas, nil if they never changed
+	since         map[string]int64   // by name, seq of the event that last changed a reading or setting
 	closed        []closedSpan       // when the trial was failed or abandoned
-	excluded      string             // why it was, when it was last
+	excluded      string             // reason of the last exclusion
 	events        []int64            // seqs of the events about the trial
 }
 
@@ -89,15 +89,15 @@ type Trial struct {
 	Feasible         *bool                  `json:"feasible"`
 	Decision         *Decision              `json:"decision"`
 	Note             string                 `json:"note"`
-	Reason           string                 `json:"reason,omitempty"` // of being excluded or, where it is not, of failing or abandoning
-	Cause            Cause                  `json:"cause,omitempty"`  // of failing
+	Reason           string                 `json:"reason,omitempty"` // for excluding the trial or, if it is not excluded, for its ending
+	Cause            Cause                  `json:"cause,omitempty"`  // of the failure
 	ReplicateOf      int                    `json:"replicate_of,omitempty"`
-	Held             []string               `json:"held,omitempty"` // parameters that were given to the algorithm, which chose the others
+	Held             []string               `json:"held,omitempty"` // parameters held fixed; the algorithm chose the others
 	Candidate        *int                   `json:"candidate,omitempty"`
 	Context          map[string]float64     `json:"context,omitempty"`
 	ConstraintValues map[string][]float64   `json:"-"`
-	SettingsChanged  bool                   `json:"settings_changed"` // differ from those chosen
-	Doubts           []Doubted              `json:"doubts,omitempty"` // what nobody has confirmed of what looks odd
+	SettingsChanged  bool                   `json:"settings_changed"` // the settings used are not those chosen
+	Doubts           []Doubted              `json:"doubts,omitempty"` // unconfirmed ones
 	CreatedAt        time.Time              `json:"created_at"`
 	By               string                 `json:"by"`
 	ChosenSeq        int64                  `json:"-"`
@@ -113,7 +113,7 @@ type Measurement struct {
 	ToldAt     time.Time  `json:"told_at"`
 	By         string     `json:"by"`
 	Corrected  bool       `json:"corrected"`
-	Original   *float64   `json:"original,omitempty"` // the first value told, when corrected
+	Original   *float64   `json:"original,omitempty"` // the first value told, if corrected
 	Known      bool       `json:"known,omitempty"`    // came with the decision, not from a reading
 	ToldSeq    int64      `json:"-"`
 	Author     string     `json:"-"` // see Event
@@ -372,7 +372,7 @@ func FitsUnder(c *design.Compiled, recorded []FittedData) []optimizer.Fit {
 }
 
 func fitUnder(c *design.Compiled, metric optimizer.Metric, m FittedMetric) optimizer.FittedMetric {
-	if m.Outputs != c.Def.Model.Outputs { // in other units altogether
+	if m.Outputs != c.Def.Model.Outputs { // the units differ
 		return optimizer.FittedMetric{}
 	}
 	fitted := m.FittedMetric
@@ -400,7 +400,7 @@ type Summary struct {
 	Best          *BestTrial `json:"best"`              // null while none is known to be within every limit
 	Algorithm     string     `json:"algorithm"`
 	Limits        []Limit    `json:"limits"`
-	SimulatedLab  string     `json:"simulated_lab,omitempty"` // the simulator's problem that answers, "" where a laboratory does
+	SimulatedLab  string     `json:"simulated_lab,omitempty"` // the simulated problem that answers, "" for a real laboratory
 }
 
 // Limit is a constraint in a line of the list.
@@ -442,13 +442,13 @@ func (snap *Snapshot) Summary() Summary {
 type Revision struct {
 	Seq     int64
 	Kind    Kind
-	After   int              // how many trials there were
+	After   int              // number of trials at the time
 	Number  int              // of the trial concerned, 0 for none
-	Since   int64            // of a correction, the earliest event that had set what it replaced
-	Stood   map[string]int64 // of a correction, by name of a metric or a parameter, the event that had set what stood there
+	Since   int64            // of a correction: the earliest event that had set a replaced value
+	Stood   map[string]int64 // of a correction: by metric or parameter, the event that had set the previous value
 	Reason  string           // as people gave it
 	Limits  []design.Constraint
-	Changes []design.Change // of a changed definition, those that the algorithm is told of
+	Changes []design.Change // of a reconfiguration: the changes that concern the algorithm
 }
 
 // formerDefinition is the definition before a change of some unit, without candidates and model; it
@@ -510,7 +510,7 @@ func (snap *Snapshot) CompiledThen(number int) *design.Compiled {
 	then := snap.Definition
 	then.Constraints = snap.LimitsThrough()[number-1]
 	compiled, err := design.Compile(then)
-	if err != nil { // the ranges of now allow nothing that its formulas are defined at
+	if err != nil { // its formulas have no value within the present ranges
 		return snap.compiled
 	}
 	return compiled
@@ -584,7 +584,7 @@ func (snap *Snapshot) BytesBeside(others ...*Snapshot) int64 {
 		step = max(len(snap.Trials)/measuredTrials, 1)
 	}
 	for _, other := range others {
-		m.Of(other.values) // which trials share
+		m.Of(other.values) // shared by trials
 	}
 	bytes := m.Of(snap.values) + int64(unsafe.Sizeof(*snap)) + int64(cap(snap.Trials)+cap(snap.records))*int64(unsafe.Sizeof(uintptr(0)))
 	for i := 0; i < len(snap.Trials); i += step {

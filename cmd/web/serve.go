@@ -98,7 +98,7 @@ const mostBallast = 64 << 20
 // serveRequests serves requests until ctx ends, and then lets those under way finish.
 func serveRequests(ctx context.Context, c config, listener net.Listener, store *db.DB, public string) error {
 	defer runtime.KeepAlive(ballast())
-	studies := study.NewService(store.Studies, study.Options{Shelf: store.KeptRows()})
+	studies := study.NewService(store.Studies, study.Options{RowStore: store.KeptRows()})
 	defer studies.Stop()
 	stopping := make(chan struct{})
 	handler, err := server.New(server.Options{

@@ -14,7 +14,7 @@ import (
 // Those of studies whose rows were stored longest ago are deleted first.
 const mostRows = 2 << 30
 
-// KeptRows is the study.Shelf. Its table is not part of a backup.
+// KeptRows is the study.RowStore. Its table is not part of a backup.
 type KeptRows struct {
 	db   *DB
 	most int64 // bytes

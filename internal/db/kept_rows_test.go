@@ -26,12 +26,12 @@ import (
 
 // shelf counts what a server reads of the rows that were kept.
 type shelf struct {
-	study.Shelf
+	study.RowStore
 	read atomic.Int64
 }
 
 func (s *shelf) Each(ctx context.Context, id string, use func(study.KeptRows)) error {
-	return s.Shelf.Each(ctx, id, func(rows study.KeptRows) { s.read.Add(1); use(rows) })
+	return s.RowStore.Each(ctx, id, func(rows study.KeptRows) { s.read.Add(1); use(rows) })
 }
 
 // diary is a log.
@@ -54,10 +54,10 @@ func (d *diary) says(text string) int {
 }
 
 // started is a server that has nothing at hand, on a shelf or, for nil, none, and what it logs.
-func started(t *testing.T, d *db.DB, on study.Shelf) (*study.Service, *diary) {
+func started(t *testing.T, d *db.DB, on study.RowStore) (*study.Service, *diary) {
 	t.Helper()
 	log := &diary{}
-	s := study.NewService(d.Studies, study.Options{Shelf: on, Log: slog.New(slog.NewTextHandler(log, nil))})
+	s := study.NewService(d.Studies, study.Options{RowStore: on, Log: slog.New(slog.NewTextHandler(log, nil))})
 	t.Cleanup(s.Stop)
 	return s, log
 }
@@ -144,7 +144,7 @@ func TestAServerThatStartsReadsWhatWasKept(t *testing.T) {
 		if c.whole {
 			must.Get(d.Pool().Exec(t.Context(), `UPDATE kept_rows SET sum = sha256(numbers)`))(t)
 		}
-		on := &shelf{Shelf: d.KeptRows()}
+		on := &shelf{RowStore: d.KeptRows()}
 		s, log := started(t, d, on)
 		if diff := cmp.Diff(want, sayAll(t, s, now.ID)); diff != "" {
 			t.Fatalf("%s: (-from nothing +from what was kept)\n%s", c.name, diff)

@@ -18,7 +18,7 @@ import (
 
 // Ask lets the algorithm choose trials and returns their numbers.
 func (s *Service) Ask(ctx context.Context, cmd Command, id string, ask Ask) (*ledger.Snapshot, []int, error) {
-	if !ask.Little() { // before the study is locked, see change
+	if !ask.CouldFit() { // before the study is locked, see change
 		snap, err := s.recent(ctx, id)
 		if err == nil {
 			_, err = s.ruleAsk(ctx, cmd, snap, ask)
@@ -41,7 +41,7 @@ func (s *Service) AddTrial(ctx context.Context, cmd Command, id string, own OwnT
 	if err != nil {
 		return nil, 0, err
 	}
-	if !knowsNames(base, own.Metrics, own.Parameters) || !own.Little() { // before the study is locked, see change
+	if !knowsNames(base, own.Metrics, own.Parameters) || !own.CouldFit() { // before the study is locked, see change
 		_, err := s.ruleOwn(ctx, cmd, base, own)
 		return nil, 0, err
 	}
@@ -152,7 +152,7 @@ func WhyNotAgain(snap *ledger.Snapshot, trial *ledger.Trial) string {
 // DoubtOwn returns the doubts about a person's own point. It compares readings with the predictions
 // of forecast, the decision that would be recorded, which may be nil.
 func DoubtOwn(snap *ledger.Snapshot, own OwnTrial, forecast *ledger.Decision) []Doubt {
-	doubts := Asked(snap.DoubtReadings(0, own.Metrics, func(metric string) *ledger.Expected { return snap.ForetoldBy(forecast, metric) }))
+	doubts := Asked(snap.DoubtReadings(0, own.Metrics, func(metric string) *ledger.Expected { return snap.PredictedBy(forecast, metric) }))
 	kept, _, _ := own.Place(snap.Compiled(), "parameters")
 	doubts = append(doubts, doubtSteps(snap.Definition, own.Parameters, kept)...)
 	if number := lastTrialAt(snap, kept); number > 0 {
@@ -576,7 +576,7 @@ func (own OwnTrial) Place(c *design.Compiled, at string) (design.Settings, optim
 		place = c.PlaceExactly
 	}
 	settings, there, faults := place(own.Parameters, at)
-	return settings, there, append(faults, c.Forbids(settings, there, at)...)
+	return settings, there, append(faults, c.CheckRules(settings, there, at)...)
 }
 
 const mostAsked = 50

@@ -498,7 +498,7 @@ func (s *Service) PreviewCorrection(ctx context.Context, cmd Command, id string,
 	if err != nil {
 		return Impact{}, err
 	}
-	impact.Trial, impact.DecisionsAfter = after.Trial(c.Number), after.Knew(after.Revisions[len(after.Revisions)-1])
+	impact.Trial, impact.DecisionsAfter = after.Trial(c.Number), after.DecisionsFrom(after.Revisions[len(after.Revisions)-1])
 	return impact, nil
 }
 

@@ -23,7 +23,7 @@ func TestWhatScriptsTellIsDoubted(t *testing.T) {
 	t.Parallel()
 	b := learnt(t)
 	b.service.store = &kept{bench: b}
-	best, expected := b.snap.Best().Number, b.snap.Foretold(b.snap.Trial(9), "yield")
+	best, expected := b.snap.Best().Number, b.snap.Predicted(b.snap.Trial(9), "yield")
 	absurd := 10 * expected.Mean
 	b.must(ruleTell(b.snap, 9, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: absurd}, "impurity": {Value: 0.45}}}))
 	if d := b.snap.Trial(9).Doubts; len(d) != 1 || d[0].Metric != "yield" || d[0].Value != absurd || len(d[0].Expected) != 2 || !strings.Contains(d[0].Why, "is expected (95 %, noise included)") {
@@ -232,7 +232,7 @@ func TestSettingsThatStayAreNotDoubtedAgain(t *testing.T) {
 func TestWhatWasExpectedElsewhereIsNoDoubt(t *testing.T) {
 	t.Parallel()
 	b := learnt(t)
-	expected := b.snap.Foretold(b.snap.Trial(9), "yield").Mean
+	expected := b.snap.Predicted(b.snap.Trial(9), "yield").Mean
 	b.must(ruleTell(b.snap, 9, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: expected / 10}}}))
 	slipped := func() bool { return b.snap.History(b.snap.Compiled()).Rounds[8].Readings[0].InDoubt }
 	if d := b.snap.Trial(9).Doubts; len(d) != 1 || !strings.Contains(d[0].Why, "is expected") || !slipped() {

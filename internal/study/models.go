@@ -35,7 +35,7 @@ type Models struct {
 	Derived *derived.Store[*ledger.Snapshot]
 	log     *slog.Logger
 	memory  modelMemory
-	shelf   Shelf                    // nil for none
+	rows    RowStore                 // nil for none
 	storing derived.Together[string] // ids of studies whose rows are to be stored
 }
 
@@ -393,8 +393,8 @@ func validWarp(w warp.Warp) bool {
 // authoritative: stored rows are found by a hash of everything they depend on, they are checked,
 // and all of them may be deleted at any time.
 
-// Shelf stores rows computed from studies. Package db implements it.
-type Shelf interface {
+// RowStore stores rows computed from studies. Package db implements it.
+type RowStore interface {
 	// Each calls use with every piece kept of a study; its numbers are overwritten afterwards.
 	Each(ctx context.Context, id string, use func(KeptRows)) error
 	// Keep replaces what is kept of a study by the wanted rows, as many of the first as there is
@@ -425,13 +425,13 @@ const (
 
 // storedRows reads the stored rows of a study that is long enough to have any.
 func (s *Models) storedRows(ctx context.Context, snap *ledger.Snapshot) *gp.Kept {
-	if s.shelf == nil || len(snap.Trials) < optimizer.KeptFrom {
+	if s.rows == nil || len(snap.Trials) < optimizer.KeptFrom {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, loadLimit)
 	defer cancel()
 	pieces, damaged := map[gp.Key]gp.Piece{}, []gp.Key(nil)
-	err := s.shelf.Each(ctx, snap.ID, func(rows KeptRows) {
+	err := s.rows.Each(ctx, snap.ID, func(rows KeptRows) {
 		piece, whole := pieceOf(rows)
 		if !whole {
 			damaged = append(damaged, rows.Key)
@@ -453,7 +453,7 @@ func (s *Models) deleteRows(ctx context.Context, id string, wrong []gp.Key) {
 	}
 	s.log.Warn("rows that were kept of a study are not those that follow from its ledger; they are thrown away and worked out anew",
 		"study", id, "pieces", len(wrong))
-	if err := s.shelf.Forget(ctx, id); err != nil {
+	if err := s.rows.Forget(ctx, id); err != nil {
 		s.log.Warn("rows that were kept of a study cannot be thrown away", "study", id, "error", err)
 	}
 }
@@ -495,7 +495,7 @@ func rowsOf(key gp.Key, piece gp.Piece) KeptRows {
 // storeRowsLater has the rows of a study's newest state stored after a pause, one study after
 // another, and once for all requests that arrive meanwhile.
 func (s *Models) storeRowsLater(snap *ledger.Snapshot) {
-	if s.shelf == nil || len(snap.Trials) < optimizer.KeptFrom {
+	if s.rows == nil || len(snap.Trials) < optimizer.KeptFrom {
 		return
 	}
 	s.storing.Join("", snap.ID, func(ids []string) (left []string) {
@@ -521,7 +521,7 @@ func (s *Models) storeRows(ctx context.Context, id string) error {
 	if !found || newest.state == nil {
 		return nil
 	}
-	return s.shelf.Keep(ctx, id, func(yield func(RowsKey, func() KeptRows) bool) {
+	return s.rows.Keep(ctx, id, func(yield func(RowsKey, func() KeptRows) bool) {
 		for key, piece := range newest.state.Pieces(optimizer.KeptFrom) {
 			if !yield(key, func() KeptRows { return rowsOf(key, piece) }) {
 				return

@@ -491,7 +491,7 @@ func (s *Models) AcquisitionAt(ctx context.Context, snap *ledger.Snapshot, q Acq
 	}
 	return onState(ctx, s, snap, func(ctx context.Context, state *optimizer.State) (Acquisition, error) {
 		c := snap.Compiled()
-		left, of := c.NotRunOut(places)
+		left, of := c.Available(places)
 		scores, err := state.Acquisition(ctx, left, known)
 		if err != nil {
 			return Acquisition{}, err

@@ -48,9 +48,9 @@ type Options struct {
 	CacheBytes int64        // for snapshots and replayed states; by default 1 GiB, or half of the program's memory limit if that is less
 	Replays    int          // concurrent replays; default GOMAXPROCS
 	Log        *slog.Logger // for failures in the background; default slog.Default()
-	// Shelf stores rows of models, so that a server that starts need not compute them; nil for
+	// RowStore stores rows of models, so that a server that starts need not compute them; nil for
 	// none.
-	Shelf Shelf
+	RowStore RowStore
 }
 
 // importsAtOnce is how many studies are imported at the same time. Each is folded in memory and
@@ -69,7 +69,7 @@ func NewService(store Store, options Options) *Service {
 	work := derived.New[*ledger.Snapshot](options.CacheBytes, options.Replays, stateOf, options.Log)
 	bytes := atMostHalf(optimizer.MostRoom)
 	return &Service{
-		Models: &Models{Derived: work, log: options.Log, memory: modelMemory{bytes, semaphore.NewWeighted(bytes)}, shelf: options.Shelf},
+		Models: &Models{Derived: work, log: options.Log, memory: modelMemory{bytes, semaphore.NewWeighted(bytes)}, rows: options.RowStore},
 		store:  store, now: time.Now, largest: LargestLedger, imports: scheduler.Queues{Places: importsAtOnce},
 	}
 }

@@ -124,7 +124,7 @@ func (s *Models) Map(ctx context.Context, snap *ledger.Snapshot, x, y string, pi
 // attainable reports for each point whether every remainder is within its bounds. If that holds for
 // none, as around settings that were run beyond the bounds, it reports true for all.
 func attainable(snap *ledger.Snapshot, points []design.Settings) []bool {
-	there := lists.Map(points, snap.Compiled().Leaves)
+	there := lists.Map(points, snap.Compiled().RemaindersFit)
 	if !slices.Contains(there, true) {
 		return slices.Repeat([]bool{true}, len(points))
 	}

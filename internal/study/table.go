@@ -162,10 +162,10 @@ func columnNames(d design.Definition) []string {
 // some spreadsheets accept the full-width ones, too.
 const formulaStarts = "=+-@\t\r＝＋－＠"
 
-// Harmless keeps a spreadsheet from computing a text: it puts an apostrophe before one that looks
-// like a formula after any apostrophes of its own and characters that spreadsheets skip. plain
-// removes it.
-func Harmless(text string) string {
+// EscapeFormula keeps a spreadsheet from computing a text: it puts an apostrophe before one that
+// looks like a formula after any apostrophes of its own and characters that spreadsheets skip.
+// plain removes it.
+func EscapeFormula(text string) string {
 	if beginsFormula(text) {
 		return "'" + text
 	}
@@ -214,11 +214,11 @@ func WriteCSV(w io.Writer, d design.Definition, trials []*ledger.Trial, chosen f
 			return err
 		}
 	}
-	titles := append([]string{columnNumber, columnStatus}, lists.Map(d.ParameterNames(), Harmless)...)
+	titles := append([]string{columnNumber, columnStatus}, lists.Map(d.ParameterNames(), EscapeFormula)...)
 	metrics, deviations := metricColumns(d, trials)
 	titles = append(append(titles, metrics...), columnNote)
 	otherwise := usedOtherwise(d, trials, chosen)
-	titles = append(titles, lists.Map(otherwise, func(p design.Parameter) string { return Harmless(chosenBefore + p.Name) })...)
+	titles = append(titles, lists.Map(otherwise, func(p design.Parameter) string { return EscapeFormula(chosenBefore + p.Name) })...)
 	if err := out.Write(titles); err != nil {
 		return err
 	}
@@ -244,13 +244,13 @@ func cellsOf(t *ledger.Trial, d design.Definition, deviations map[string]bool) [
 	for _, m := range d.MetricNames() {
 		cells = append(cells, readingCells(t, m, deviations[m])...)
 	}
-	return append(cells, Harmless(t.Note))
+	return append(cells, EscapeFormula(t.Note))
 }
 
 // SettingCell returns a setting as the text of a spreadsheet cell.
 func SettingCell(v design.Value) string {
 	if v.IsText {
-		return Harmless(v.Text)
+		return EscapeFormula(v.Text)
 	}
 	return v.String()
 }
@@ -282,10 +282,10 @@ func chosenCell(t *ledger.Trial, p design.Parameter, chosen func(int) design.Set
 func metricColumns(d design.Definition, trials []*ledger.Trial) (titles []string, deviations map[string]bool) {
 	deviations = map[string]bool{}
 	for _, m := range d.MetricNames() {
-		titles = append(titles, Harmless(m))
+		titles = append(titles, EscapeFormula(m))
 		told := slices.ContainsFunc(trials, func(t *ledger.Trial) bool { return t.Metrics[m].StdDev != nil })
 		if told && columnOf(d, m+deviationAfter).kind == columnDeviation {
-			titles, deviations[m] = append(titles, Harmless(m+deviationAfter)), true
+			titles, deviations[m] = append(titles, EscapeFormula(m+deviationAfter)), true
 		}
 	}
 	return titles, deviations

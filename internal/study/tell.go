@@ -224,7 +224,7 @@ func knowsNames[V any](snap *ledger.Snapshot, metrics map[string]V, parameters d
 			return false
 		}
 	}
-	return snap.Compiled().Names(parameters)
+	return snap.Compiled().HasParameters(parameters)
 }
 
 func mustBeTold(snap *ledger.Snapshot, name string) error {
@@ -375,7 +375,7 @@ func DoubtTelling(snap *ledger.Snapshot, trial *ledger.Trial, told ledger.Tellin
 	if told.Parameters != nil { // the decision's prediction is for the chosen settings only
 		run.SettingsChanged = !told.Parameters.Equal(chosen)
 	}
-	doubts := snap.DoubtReadings(trial.Number, told.Metrics, func(metric string) *ledger.Expected { return snap.Foretold(&run, metric) })
+	doubts := snap.DoubtReadings(trial.Number, told.Metrics, func(metric string) *ledger.Expected { return snap.Predicted(&run, metric) })
 	return Asked(append(doubts, ledger.DoubtSettings(snap.Definition, chosen, trial.Parameters, told.Parameters)...))
 }
 

@@ -388,7 +388,7 @@ func TestResultsAreDoubtedByTheirDecisionsPrediction(t *testing.T) {
 	t.Parallel()
 	b := learnt(t)
 	trial := b.snap.Trial(9)
-	expected := b.snap.Foretold(trial, "yield")
+	expected := b.snap.Predicted(trial, "yield")
 	if expected == nil || expected.SD <= trial.Decision.SD["yield"] {
 		t.Fatalf("expected a reading with its noise, got %+v beside ± %v", expected, trial.Decision.SD["yield"])
 	}

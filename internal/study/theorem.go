@@ -136,7 +136,7 @@ func circumstances(snap *ledger.Snapshot, state Readout) policy.Circumstances {
 	for _, revision := range snap.Revisions {
 		switch revision.Kind {
 		case ledger.Corrected:
-			if snap.Knew(revision) > 0 {
+			if snap.DecisionsFrom(revision) > 0 {
 				corrected[revision.Number] = true // some decision was made from the old value
 			}
 		case ledger.Excluded:

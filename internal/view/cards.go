@@ -248,7 +248,7 @@ func (v Tried) copyText() string {
 	}
 	var names, cells []string
 	for _, s := range v.settings() {
-		names = append(names, study.Harmless(words.AxisName(s.Name, s.Unit)))
+		names = append(names, study.EscapeFormula(words.AxisName(s.Name, s.Unit)))
 		cells = append(cells, study.SettingCell(v.Trial.Parameters[s.Name]))
 	}
 	return strings.Join(names, "\t") + "\n" + strings.Join(cells, "\t")

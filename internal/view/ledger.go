@@ -449,7 +449,7 @@ func ForecastOf(snap *ledger.Snapshot, decision *ledger.Decision, beforehand map
 	known := 0
 	for _, metric := range Modelled(d) {
 		line := templates.ForecastLine{Name: metric, Reading: "no model yet", Limit: limitsText(d, metric)}
-		if expected := snap.ForetoldBy(decision, metric); expected != nil {
+		if expected := snap.PredictedBy(decision, metric); expected != nil {
 			line.Reading = words.Uncertain(expected.Mean, expected.SD, UnitOf(d, metric))
 			known++
 		}

@@ -47,7 +47,7 @@ func (p *panelling) posed() design.SimulatedLab {
 		asked[revision.After] = revision.Limits
 	}
 	for _, d.Constraints = range asked {
-		if !d.Poses(lab) {
+		if !d.IsProblemOf(lab) {
 			return nil
 		}
 	}

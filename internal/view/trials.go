@@ -323,7 +323,7 @@ func (v Tried) foretold(metric string) string {
 	if !v.foreseen(v.Trial, metric) {
 		return "–"
 	}
-	expected := v.Trial.Decision.Expects(metric)
+	expected := v.Trial.Decision.PredictedReading(metric)
 	if expected == nil {
 		return "–"
 	}

@@ -202,8 +202,8 @@ func TestTruthStandsBesideReadings(t *testing.T) {
 	says(t, "with the limit put back before the next trial", said, []string{"In truth"}, nil)
 	d := known{}.Study()
 	for _, gone := range [][]design.Value{{}, {design.NumberValue(0.8)}} {
-		if d.Unavailable = map[string][]design.Value{"x": gone}; d.Poses(known{}) != (len(gone) == 0) {
-			t.Errorf("without x of %v what the lab knows to be the best is taken for what can be had: %t", gone, d.Poses(known{}))
+		if d.Unavailable = map[string][]design.Value{"x": gone}; d.IsProblemOf(known{}) != (len(gone) == 0) {
+			t.Errorf("without x of %v what the lab knows to be the best is taken for what can be had: %t", gone, d.IsProblemOf(known{}))
 		}
 	}
 	real := newBench(t, twoLimits)

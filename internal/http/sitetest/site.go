@@ -97,7 +97,7 @@ func On(t testing.TB, url string, change ...func(*server.Options)) *Site {
 // Server returns the whole program's handler on the site's database, with nothing cached.
 func (s *Site) Server(change ...func(*server.Options)) http.Handler {
 	s.t.Helper()
-	service := study.NewService(s.DB.Studies, study.Options{Shelf: s.DB.KeptRows()})
+	service := study.NewService(s.DB.Studies, study.Options{RowStore: s.DB.KeptRows()})
 	s.t.Cleanup(service.Stop)
 	options := server.Options{
 		Studies: service, Accounts: s.DB.Accounts, Database: s.DB, PublicURL: "http://headroom.test", Version: "test",

@@ -213,8 +213,8 @@ func (c *Compiled) KnownOfSettings(points []Settings) [][]float64 {
 	return rows
 }
 
-// Little reports whether no more contexts and sampled metrics are named than a study can have.
-func (b Brought) Little() bool {
+// CouldFit reports whether no more contexts and sampled metrics are named than a study can have.
+func (b Brought) CouldFit() bool {
 	return len(b.Context) <= maxContext && len(b.ConstraintValues) <= maxMetrics
 }
 

@@ -337,13 +337,13 @@ func withPower(number string, power int) string {
 	if power == 0 {
 		return number
 	}
-	return number + thinSpace + "×" + thinSpace + "10" + Raised(power)
+	return number + thinSpace + "×" + thinSpace + "10" + Superscript(power)
 }
 
 var raisedDigits = strings.NewReplacer("-", "⁻", "0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶", "7", "⁷", "8", "⁸", "9", "⁹")
 
-// Raised returns an exponent in superscript digits.
-func Raised(power int) string { return raisedDigits.Replace(strconv.Itoa(power)) }
+// Superscript returns an exponent in superscript digits.
+func Superscript(power int) string { return raisedDigits.Replace(strconv.Itoa(power)) }
 
 // WriteNumber writes a value for sentences and pages.
 func WriteNumber(x float64) string { return WriteBeside(x, 0) }

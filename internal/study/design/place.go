@@ -40,7 +40,7 @@ func (c *Compiled) PlaceAgain(chosen, used Settings, location string) (Settings,
 	if _, _, wrong := c.PlaceExactly(chosen, location); len(faults) > 0 && len(wrong) == 0 {
 		return c.PlaceUsed(used, location)
 	}
-	return kept, place, append(faults, c.Forbids(kept, place, location)...)
+	return kept, place, append(faults, c.CheckRules(kept, place, location)...)
 }
 
 func (c *Compiled) place(s Settings, location string, how strictness) (Settings, optimizer.Place, Faults) {
@@ -117,9 +117,9 @@ func (c *Compiled) Holding(held Settings, location string) (config *optimizer.Co
 	return config, names, f
 }
 
-// Forbids returns a fault if a rule forbids a candidate's settings. For other settings Place
+// CheckRules returns a fault if a rule forbids a candidate's settings. For other settings Place
 // reports it.
-func (c *Compiled) Forbids(s Settings, place optimizer.Place, location string) Faults {
+func (c *Compiled) CheckRules(s Settings, place optimizer.Place, location string) Faults {
 	if place.Arm < 0 {
 		return nil
 	}
@@ -191,8 +191,8 @@ func (c *Compiled) MayChoose(s Settings) bool {
 	return len(faults) == 0 && c.space.available(c.space.lookup(kept))
 }
 
-// Leaves reports whether the settings leave every remainder within its bounds.
-func (c *Compiled) Leaves(s Settings) bool { return c.space.inBounds(c.space.lookup(s)) }
+// RemaindersFit reports whether the settings leave every remainder within its bounds.
+func (c *Compiled) RemaindersFit(s Settings) bool { return c.space.inBounds(c.space.lookup(s)) }
 
 // MayChooseAgain reports whether a trial may be repeated as it was run: that is allowed, and
 // nothing it needs has run out.
@@ -206,9 +206,9 @@ func (c *Compiled) Probes() []optimizer.Place {
 	return lists.Map(c.space.probes, c.placeAt)
 }
 
-// NotRunOut returns the places that need nothing that has run out, with their indices. Candidates
+// Available returns the places that need nothing that has run out, with their indices. Candidates
 // are all returned, since the optimizer knows which have run out.
-func (c *Compiled) NotRunOut(places []optimizer.Place) (left []optimizer.Place, of []int) {
+func (c *Compiled) Available(places []optimizer.Place) (left []optimizer.Place, of []int) {
 	for i, p := range places {
 		if p.Arm >= 0 || c.space.available(c.space.physicals(p.U)) {
 			left, of = append(left, p), append(of, i)
@@ -235,8 +235,8 @@ func (c *Compiled) Settings(p optimizer.Place) Settings {
 	return c.space.settings(c.space.physicals(p.U))
 }
 
-// Names reports whether the study has all these parameters.
-func (c *Compiled) Names(s Settings) bool {
+// HasParameters reports whether the study has all these parameters.
+func (c *Compiled) HasParameters(s Settings) bool {
 	for name := range s {
 		if _, known := c.space.index[name]; !known {
 			return false

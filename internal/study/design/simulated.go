@@ -77,9 +77,9 @@ func (d Definition) lacking(lab SimulatedLab) string {
 	return strings.Join(list, ", ")
 }
 
-// Poses reports whether the study is the problem of a simulated lab unchanged, with the same space,
-// objective and limits, so that both have the same best settings.
-func (d Definition) Poses(lab SimulatedLab) bool {
+// IsProblemOf reports whether the study is the problem of a simulated lab unchanged, with the same
+// space, objective and limits, so that both have the same best settings.
+func (d Definition) IsProblemOf(lab SimulatedLab) bool {
 	own := lab.Study()
 	like := func(p, q *float64) bool { return p == q || p != nil && q != nil && *p == *q }
 	return len(d.InputConstraints) == 0 && !d.anyUnavailable() && d.Objective.Metric == own.Objective.Metric && d.Objective.Direction == own.Objective.Direction &&

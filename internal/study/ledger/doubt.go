@@ -69,7 +69,7 @@ var fewReadingSteps = map[int]struct{ odd, slip float64 }{2: {math.Inf(1), 4.97}
 // Likely reports whether a value of a metric is as predicted, or like the other readings if there
 // is no prediction. This is stricter than not being doubted.
 func (snap *Snapshot) Likely(t *Trial, metric string, value float64) bool {
-	if expected := snap.Foretold(t, metric); expected != nil {
+	if expected := snap.Predicted(t, metric); expected != nil {
 		return expected.fits(value)
 	}
 	return snap.Range(metric, t.Number).closeTo(value)
@@ -228,14 +228,14 @@ func slipOf(x float64, fits func(float64) bool) *Slip {
 	return nil
 }
 
-// Foretold returns the prediction that a trial's decision made for a metric's reading. It is nil
+// Predicted returns the prediction that a trial's decision made for a metric's reading. It is nil
 // without a decision, if the trial was run at other settings, or if no model had learnt the metric
 // by then.
-func (snap *Snapshot) Foretold(t *Trial, metric string) *Expected {
+func (snap *Snapshot) Predicted(t *Trial, metric string) *Expected {
 	if t.SettingsChanged || t.Decision == nil || !snap.hasModelOf(metric, t.Number) {
 		return nil
 	}
-	return t.Decision.Expects(metric)
+	return t.Decision.PredictedReading(metric)
 }
 
 // hasModelOf reports whether a model fitted to readings of the metric was in force at decision
@@ -254,12 +254,13 @@ func (snap *Snapshot) WithFit(fit FittedData) *Snapshot {
 	return &with
 }
 
-// Expects returns the decision's prediction of a reading, to first order if readings are warped:
+// PredictedReading returns the decision's prediction of a reading, to first order if readings are
+// warped:
 //
 //	sd² = sd_latent² + λ·(scale / w′(z))², z = (mean − centre)/scale.
 //
 // It is nil if the decision knows nothing of the metric.
-func (d *Decision) Expects(metric string) *Expected {
+func (d *Decision) PredictedReading(metric string) *Expected {
 	mean, there := d.Mean[metric]
 	m, modelled := d.Model[metric]
 	if !there || !modelled || m.Scale <= 0 {
@@ -276,10 +277,10 @@ func (d *Decision) Expects(metric string) *Expected {
 	return &Expected{mean, sd}
 }
 
-// ForetoldBy is Foretold for a trial that has not begun, given the decision that would be recorded
+// PredictedBy is Predicted for a trial that has not begun, given the decision that would be recorded
 // with it.
-func (snap *Snapshot) ForetoldBy(d *Decision, metric string) *Expected {
-	return snap.Foretold(&Trial{Number: len(snap.Trials) + 1, Decision: d}, metric)
+func (snap *Snapshot) PredictedBy(d *Decision, metric string) *Expected {
+	return snap.Predicted(&Trial{Number: len(snap.Trials) + 1, Decision: d}, metric)
 }
 
 // Doubted is a value told of a trial that looks like a mistake, with the range expected and the

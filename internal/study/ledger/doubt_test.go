@@ -147,22 +147,22 @@ func TestADecisionExpectsReadingsWithTheirNoise(t *testing.T) {
 	t.Parallel()
 	d := Decision{Mean: map[string]float64{"yield": 70}, SD: map[string]float64{"yield": 3},
 		Model: map[string]MetricModel{"yield": {Lambda: 0.04, Centre: 60, Scale: 20}}}
-	if got := d.Expects("yield"); got == nil || got.Mean != 70 || got.SD != 5 {
+	if got := d.PredictedReading("yield"); got == nil || got.Mean != 70 || got.SD != 5 {
 		t.Errorf("√(3² + 0.04·20²) = 5, got %+v", got)
 	}
-	if d.Expects("impurity") != nil {
+	if d.PredictedReading("impurity") != nil {
 		t.Error("nothing is known of impurity")
 	}
 	snap := &Snapshot{Definition: design.Definition{Objective: design.Objective{Metric: "yield"}}}
 	trial := &Trial{Number: 6, Decision: &d}
-	if snap.Foretold(trial, "yield") != nil {
+	if snap.Predicted(trial, "yield") != nil {
 		t.Error("no fit was in force: the model is its prior")
 	}
 	snap.Fits = []FittedData{{From: 6, Metrics: map[string]FittedMetric{"yield": {FittedMetric: optimizer.FittedMetric{Count: 5}}}}}
-	if snap.Foretold(trial, "yield") == nil {
+	if snap.Predicted(trial, "yield") == nil {
 		t.Error("a fit of five readings was in force")
 	}
-	if trial.SettingsChanged = true; snap.Foretold(trial, "yield") != nil {
+	if trial.SettingsChanged = true; snap.Predicted(trial, "yield") != nil {
 		t.Error("the decision says nothing of other settings")
 	}
 }

@@ -407,7 +407,7 @@ func (b *builder) doubt(t *Trial, r *record, readings map[string]Reading, kept d
 	if b.snap.Definition.SimulatedLab != "" {
 		return
 	}
-	odd := b.snap.DoubtReadings(t.Number, readings, func(metric string) *Expected { return b.snap.Foretold(t, metric) })
+	odd := b.snap.DoubtReadings(t.Number, readings, func(metric string) *Expected { return b.snap.Predicted(t, metric) })
 	odd = slices.DeleteFunc(odd, func(d Doubted) bool { return !d.grave })
 	t.Doubts = slices.Concat(t.Doubts, odd, DoubtSettings(b.snap.Definition, r.chosen, kept, t.Parameters))
 }

@@ -483,8 +483,8 @@ func (snap *Snapshot) UnitTold(number int, name string) string {
 	return snap.InUnitsOf(snap.Since(number, name)).Unit(name)
 }
 
-// Knew returns how many decisions were made from what a correction replaced.
-func (snap *Snapshot) Knew(r Revision) int {
+// DecisionsFrom returns how many decisions were made from what a correction replaced.
+func (snap *Snapshot) DecisionsFrom(r Revision) int {
 	return lists.Count(snap.Trials, func(t *Trial) bool { return t.Decision != nil && r.Since <= t.Seen && t.Seen < r.Seq })
 }
 

@@ -376,7 +376,7 @@ func (s scale) logTicks(a Axis, most int, add func([]float64, func(float64) stri
 			if a.Plain {
 				return words.FourDigits(x)
 			}
-			return "10" + design.Raised(int(math.Round(math.Log10(x))))
+			return "10" + design.Superscript(int(math.Round(math.Log10(x))))
 		})
 		return
 	}
@@ -456,7 +456,7 @@ func alike(ticks []float64) func(float64) string {
 		if x == 0 {
 			return "0"
 		}
-		return words.Fixed(x/times10(1, power), max(0, power-finest)) + "×10" + design.Raised(power)
+		return words.Fixed(x/times10(1, power), max(0, power-finest)) + "×10" + design.Superscript(power)
 	}
 }
 

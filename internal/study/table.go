@@ -62,19 +62,44 @@ func (col column) ofNumbers(d design.Definition) bool {
 	return false
 }
 
-// columnOf returns what a title means, ignoring case, with or without the unit after a name.
-func columnOf(d design.Definition, title string) column {
-	col := columnNamed(d, title)
-	tryWithUnit := func(name, unit string) {
-		if col.kind == columnUnknown && hasUnit(col.name, name, unit) {
-			col = columnNamed(d, name)
-		}
-	}
-	for _, p := range d.Parameters {
-		tryWithUnit(p.Name, p.Unit)
+// knownColumns returns the columns that a table of the study may have, in order of precedence.
+func knownColumns(d design.Definition) []column {
+	columns := []column{{name: columnNumber, kind: columnIgnored}, {name: columnStatus, kind: columnOfStatus}, {name: columnNote, kind: columnOfNotes}}
+	for i, p := range d.Parameters {
+		columns = append(columns, column{name: p.Name, kind: columnParameter, parameter: i, unit: p.Unit})
 	}
 	for _, m := range d.Metrics() {
-		tryWithUnit(m.Name, m.Unit)
+		kind := columnMetric
+		if m.Known {
+			kind = columnGiven
+		}
+		columns = append(columns, column{name: m.Name, kind: kind, unit: m.Unit})
+	}
+	for i, p := range d.Parameters {
+		columns = append(columns, column{name: chosenBefore + p.Name, kind: columnChosen, parameter: i, unit: p.Unit})
+	}
+	for _, m := range d.Metrics() {
+		if !m.Known {
+			columns = append(columns, column{name: m.Name + deviationAfter, kind: columnDeviation, metric: m.Name, unit: m.Unit})
+		}
+	}
+	return columns
+}
+
+// isNamed reports whether the title of the column is the name of a parameter or a metric.
+func (col column) isNamed() bool {
+	return col.kind == columnParameter || col.kind == columnMetric || col.kind == columnGiven
+}
+
+// columnOf returns what a title means, ignoring case, with or without the unit after a name.
+func columnOf(d design.Definition, title string) column {
+	name, known := unescape(strings.TrimSpace(title)), knownColumns(d)
+	col, found := lists.Find(known, func(col column) bool { return design.FoldCase(col.name) == design.FoldCase(name) })
+	if !found {
+		col, found = lists.Find(known, func(col column) bool { return col.isNamed() && hasUnit(name, col.name, col.unit) })
+	}
+	if !found || col.kind == columnIgnored || col.kind == columnOfStatus || col.kind == columnOfNotes {
+		col.name = name // as typed
 	}
 	col.title = title
 	return col
@@ -90,68 +115,22 @@ func hasUnit(title, name, unit string) bool {
 
 // titleHint returns a hint about an unknown title that begins with a known name: another unit, or
 // standard deviations.
-func titleHint(d design.Definition, title string) (says string) {
-	try := func(name, unit string, read bool) {
-		behind, is := strings.CutPrefix(design.FoldCase(title), design.FoldCase(name))
+func titleHint(d design.Definition, title string) string {
+	for _, col := range knownColumns(d) {
+		behind, is := strings.CutPrefix(design.FoldCase(title), design.FoldCase(col.name))
 		rest := strings.TrimLeft(behind, " _")
+		withUnit := rest != "" && strings.ContainsRune("([/", rune(rest[0]))
 		switch {
-		case !is || says != "":
-		case rest != "" && strings.ContainsRune("([/", rune(rest[0])) && unit == "":
-			says = "; " + name + " has no unit"
-		case rest != "" && strings.ContainsRune("([/", rune(rest[0])):
-			says = "; " + name + " is in " + unit
-		case read && rest != behind:
-			says = fmt.Sprintf("; standard deviations of %s stand in a column %q", name, name+deviationAfter)
+		case !is || !col.isNamed():
+		case withUnit && col.unit == "":
+			return "; " + col.name + " has no unit"
+		case withUnit:
+			return "; " + col.name + " is in " + col.unit
+		case col.kind == columnMetric && rest != behind:
+			return fmt.Sprintf("; standard deviations of %s stand in a column %q", col.name, col.name+deviationAfter)
 		}
 	}
-	for _, p := range d.Parameters {
-		try(p.Name, p.Unit, false)
-	}
-	for _, m := range d.Metrics() {
-		try(m.Name, m.Unit, !m.Known)
-	}
-	return says
-}
-
-// columnNamed returns what a title without a unit means, ignoring case.
-func columnNamed(d design.Definition, title string) column {
-	name := unescape(strings.TrimSpace(title))
-	folded := design.FoldCase(name)
-	is := func(known string) bool { return design.FoldCase(known) == folded }
-	switch {
-	case is(columnNumber):
-		return column{title: title, name: name, kind: columnIgnored}
-	case is(columnStatus):
-		return column{title: title, name: name, kind: columnOfStatus}
-	case is(columnNote):
-		return column{title: title, name: name, kind: columnOfNotes}
-	}
-	for i, p := range d.Parameters {
-		if is(p.Name) {
-			return column{title: title, name: p.Name, kind: columnParameter, parameter: i, unit: p.Unit}
-		}
-	}
-	metrics := d.Metrics()
-	for _, m := range metrics {
-		switch {
-		case !is(m.Name):
-		case m.Known:
-			return column{title: title, name: m.Name, kind: columnGiven, unit: m.Unit}
-		default:
-			return column{title: title, name: m.Name, kind: columnMetric, unit: m.Unit}
-		}
-	}
-	for i, p := range d.Parameters {
-		if is(chosenBefore + p.Name) {
-			return column{title: title, name: chosenBefore + p.Name, kind: columnChosen, parameter: i, unit: p.Unit}
-		}
-	}
-	for _, m := range metrics {
-		if !m.Known && is(m.Name+deviationAfter) {
-			return column{title: title, name: m.Name + deviationAfter, kind: columnDeviation, metric: m.Name, unit: m.Unit}
-		}
-	}
-	return column{title: title, name: name}
+	return ""
 }
 
 func columnNames(d design.Definition) []string {

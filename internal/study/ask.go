@@ -425,14 +425,6 @@ func decisionRecord(c *design.Compiled, state *optimizer.State, d optimizer.Deci
 	return kept
 }
 
-// limitsLearned reports whether every metric with a learned limit has a reading and a model in its
-// units. Before that nothing is known of the chance to keep all limits.
-func limitsLearned(c *design.Compiled, state *optimizer.State) bool {
-	return !slices.ContainsFunc(c.Config.Costs, func(cost optimizer.Cost) bool {
-		return cost.Knowledge == optimizer.Learned && !state.Foresees(cost.Metric)
-	})
-}
-
 // keyed returns the finite values by name. It is empty if the algorithm has none.
 func keyed(names []string, values []float64) map[string]float64 {
 	by := make(map[string]float64, len(values))

@@ -196,6 +196,14 @@ func (s *Models) newestReplayed(snap *ledger.Snapshot) (none replayed) {
 	return none
 }
 
+// limitsLearned reports whether every metric with a learned limit has a reading and a model in its
+// units. Before that nothing is known of the chance to keep all limits.
+func limitsLearned(c *design.Compiled, state *optimizer.State) bool {
+	return !slices.ContainsFunc(c.Config.Costs, func(cost optimizer.Cost) bool {
+		return cost.Knowledge == optimizer.Learned && !state.Foresees(cost.Metric)
+	})
+}
+
 // Prepare reports whether StateOf can answer for snap from the cache, after waiting for that until
 // ctx ends, and since when the result has been computed; see derived.Store.Behind. The answer that
 // there can be no model counts as ready.

@@ -289,6 +289,16 @@ func (c *Compiled) Metric(name string) (m MetricInfo, there bool) {
 	return lists.Find(c.metrics, func(m MetricInfo) bool { return m.Name == name })
 }
 
+// HasParameters reports whether the study has all these parameters.
+func (c *Compiled) HasParameters(s Settings) bool {
+	for name := range s {
+		if _, known := c.space.index[name]; !known {
+			return false
+		}
+	}
+	return true
+}
+
 // WideForSafety reports whether the priors are kept so wide that nothing far from the readings
 // seems safe. That is so for algorithms that expand from safe settings: their readings hardly
 // differ, and a prior scaled to them would call everything safe.

@@ -235,16 +235,6 @@ func (c *Compiled) Settings(p optimizer.Place) Settings {
 	return c.space.settings(c.space.physicals(p.U))
 }
 
-// HasParameters reports whether the study has all these parameters.
-func (c *Compiled) HasParameters(s Settings) bool {
-	for name := range s {
-		if _, known := c.space.index[name]; !known {
-			return false
-		}
-	}
-	return true
-}
-
 // keyOf returns a comparable key of physical values.
 func keyOf(x []float64) string {
 	return string(lists.Bits(x))

@@ -277,8 +277,8 @@ func (s *Scheduler) Counts() map[Urgency]Counts {
 	return by
 }
 
-// Queues is a set of queues by name, such as a study or an address: of each name's callers as many
-// pass at the same time as there are Places. The zero value is ready to use.
+// Queues are queues by name, such as that of a study or an address: as many callers of a name pass
+// at the same time as there are Places. The zero value is ready to use.
 type Queues struct {
 	Places int // per name; 0 means 1
 

@@ -308,8 +308,8 @@ func (s *Service) write(ctx context.Context, cmd Command, base *ledger.Snapshot,
 	return s.Derived.Put(after), numbers, nil
 }
 
-// change applies rule to the present study and writes the ruling. A command that names things the
-// study never had, as possible tells from any version of it, may be as large as a request; it is
+// change applies rule to the present study and writes the ruling. A command that is valid in no
+// version of the study, as possible tells from any of them, may be as large as a request; it is
 // refused before the study is locked. A nil possible accepts every command.
 func (s *Service) change(ctx context.Context, cmd Command, id string, possible func(base *ledger.Snapshot) bool, rule func(now *ledger.Snapshot) (ruling, error)) (*ledger.Snapshot, error) {
 	base, err := s.recent(ctx, id)

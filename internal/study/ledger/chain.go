@@ -76,8 +76,8 @@ func hashEvent(before, e Event) (string, error) {
 // event that does not fit.
 func CheckChain(events []Event) error { return CheckContinues(Event{}, events) }
 
-// CheckContinues is CheckChain for events that follow last, whose number, time and hash must be
-// set.
+// CheckContinues is CheckChain for events that follow last, of which number, time and hash are
+// used.
 func CheckContinues(last Event, events []Event) error {
 	for _, e := range events {
 		if e.Seq != last.Seq+1 {

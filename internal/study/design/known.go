@@ -51,7 +51,7 @@ func (c *Compiled) KnownFor(places []optimizer.Place, brought Brought) (optimize
 	return known, faults
 }
 
-// tabulate evaluates an expression at every candidate, saturated, and reports one where it is not
+// tabulate evaluates an expression at every candidate, clamped, and reports one where it is not
 // computable.
 func (c *Compiled) tabulate(g givenCost, context map[string]float64, f *Faults) []float64 {
 	var r row
@@ -173,7 +173,7 @@ func (c *Compiled) KnownAlone(s Settings) map[string]float64 {
 	return known
 }
 
-// KnownNow returns the values of known constraints by the formulas of c, saturated, by constraint
+// KnownNow returns the values of known constraints by the formulas of c, clamped, by constraint
 // name. Recorded values are used for sampled constraints and for formulas whose context was not
 // brought.
 func (c *Compiled) KnownNow(s Settings, context, recorded map[string]float64) map[string]float64 {
@@ -196,7 +196,7 @@ func (d Definition) KnownInOrder(known map[string]float64) []float64 {
 	return lists.Map(d.Constraints, func(c Constraint) float64 { return known[c.Name] })
 }
 
-// KnownOfSettings returns the known constraints' values, saturated, one row per point in the order
+// KnownOfSettings returns the known constraints' values, clamped, one row per point in the order
 // of the study. It is nil if there are no such constraints or settings alone do not determine them.
 func (c *Compiled) KnownOfSettings(points []Settings) [][]float64 {
 	if len(c.given) == 0 || !c.Def.Foreseeable() {

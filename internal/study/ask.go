@@ -69,16 +69,10 @@ func (s *Models) ruleOwn(ctx context.Context, cmd Command, snap *ledger.Snapshot
 	settings, place, faults := own.Place(snap.Compiled(), "parameters")
 	known, wrong := snap.Compiled().Known(own.Brought)
 	faults = append(append(faults, wrong...), checkNote(own.Note)...)
-	var refused error
-	for _, name := range slices.Sorted(maps.Keys(own.Metrics)) {
-		if faults.Full() {
-			break
-		}
-		wrong, err := checkMetric(snap, &ledger.Trial{Number: len(snap.Trials) + 1}, name, own.Metrics[name], false)
-		faults = append(faults, wrong...)
-		refused = cmp.Or(refused, err)
-	}
-	if err := faults.Err(); err != nil {
+	wrong, refused := eachMetric(own.Metrics, func(name string, reading ledger.Reading) (design.Faults, error) {
+		return checkMetric(snap, &ledger.Trial{Number: len(snap.Trials) + 1}, name, reading, false)
+	})
+	if err := append(faults, wrong...).Err(); err != nil {
 		return ruling{}, err
 	}
 	if refused != nil {

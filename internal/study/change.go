@@ -197,19 +197,15 @@ func ruleCorrect(snap *ledger.Snapshot, c Correction) (ruling, error) {
 	if len(c.Metrics) == 0 && c.Parameters == nil {
 		faults.Add("metrics", nil, "what is to be corrected? Give metrics or parameters")
 	}
-	var refused error
-	for _, name := range slices.Sorted(maps.Keys(c.Metrics)) {
-		if faults.Full() {
-			break
-		}
-		value, wrong, err := ruleCorrectedValue(snap, trial, name, c.Metrics[name])
-		faults = append(faults, wrong...)
-		refused = cmp.Or(refused, err)
+	wrong, refused := eachMetric(c.Metrics, func(name string, after *ledger.Reading) (design.Faults, error) {
+		value, wrong, err := ruleCorrectedValue(snap, trial, name, after)
 		if data.Metrics == nil {
 			data.Metrics = map[string]ledger.CorrectedValue{}
 		}
 		data.Metrics[name] = value
-	}
+		return wrong, err
+	})
+	faults = append(faults, wrong...)
 	if c.Parameters != nil {
 		after, candidate, known, wrong := placeUsed(snap, trial, c.Parameters)
 		faults = append(faults, wrong...)

@@ -148,21 +148,28 @@ func checkTelling(snap *ledger.Snapshot, trial *ledger.Trial, t ledger.Telling, 
 	if len(t.Metrics) == 0 && t.Parameters == nil && t.Note == "" {
 		faults.Add("metrics", nil, "at least one metric is needed")
 	}
-	var refused error
-	for _, name := range slices.Sorted(maps.Keys(t.Metrics)) {
-		if faults.Full() {
-			break
-		}
-		wrong, err := checkMetric(snap, trial, name, t.Metrics[name], before[name])
-		faults = append(faults, wrong...)
-		refused = cmp.Or(refused, err)
-	}
+	wrong, refused := eachMetric(t.Metrics, func(name string, reading ledger.Reading) (design.Faults, error) {
+		return checkMetric(snap, trial, name, reading, before[name])
+	})
+	faults = append(faults, wrong...)
 	if t.Parameters != nil {
-		var wrong design.Faults
 		data.Parameters, data.Candidate, data.KnownValues, wrong = placeUsed(snap, trial, t.Parameters)
 		faults = append(faults, wrong...)
 	}
 	return data, faults, refused
+}
+
+// eachMetric checks the metrics of a request in the order of their names, and returns the faults and
+// the first refusal.
+func eachMetric[V any](metrics map[string]V, check func(name string, value V) (design.Faults, error)) (faults design.Faults, refused error) {
+	for _, name := range slices.Sorted(maps.Keys(metrics)) {
+		wrong, err := check(name, metrics[name])
+		refused = cmp.Or(refused, err)
+		if faults = append(faults, wrong...); faults.Full() {
+			break
+		}
+	}
+	return faults, refused
 }
 
 func checkMetric(snap *ledger.Snapshot, trial *ledger.Trial, name string, reading ledger.Reading, again bool) (design.Faults, error) {

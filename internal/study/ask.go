@@ -419,17 +419,6 @@ func decisionRecord(c *design.Compiled, state *optimizer.State, d optimizer.Deci
 	return kept
 }
 
-// keyed returns the finite values by name. It is empty if the algorithm has none.
-func keyed(names []string, values []float64) map[string]float64 {
-	by := make(map[string]float64, len(values))
-	for i, v := range values {
-		if i < len(names) && design.Finite(v) {
-			by[names[i]] = v
-		}
-	}
-	return by
-}
-
 // rule makes the decisions for an ask. Earlier decisions of the chooser may have been for other
 // asks.
 func (c *chooser) rule(ctx context.Context, cmd Command, ask Ask) (ruling, error) {

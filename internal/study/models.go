@@ -204,6 +204,17 @@ func limitsLearned(c *design.Compiled, state *optimizer.State) bool {
 	})
 }
 
+// keyed returns the finite values by name. It is empty if the algorithm has none.
+func keyed(names []string, values []float64) map[string]float64 {
+	by := make(map[string]float64, len(values))
+	for i, v := range values {
+		if i < len(names) && design.Finite(v) {
+			by[names[i]] = v
+		}
+	}
+	return by
+}
+
 // Prepare reports whether StateOf can answer for snap from the cache, after waiting for that until
 // ctx ends, and since when the result has been computed; see derived.Store.Behind. The answer that
 // there can be no model counts as ready.

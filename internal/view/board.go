@@ -33,7 +33,7 @@ func (v Facts) BelowNext() templates.Whole {
 	return whole
 }
 
-// Verified puts the last verification into words.
+// Verified describes the last verification.
 func (v Facts) Verified() templates.Verified {
 	is := v.Board.Verification
 	last := is.Last
@@ -63,7 +63,7 @@ func (v Facts) Verified() templates.Verified {
 	return shown
 }
 
-// differences say what does not come out as the ledger has it.
+// differences says what does not come out as it is in the ledger.
 func differences(outcome study.Verification) (list []string) {
 	if !outcome.LedgerIntact {
 		list = append(list, "The ledger’s hashes do not follow from each other: an entry was changed, or one is missing.")
@@ -89,8 +89,8 @@ const mostAmends, mostReportAmends = 100, 500
 // MostAmends is how many of them are shown.
 func (v Facts) MostAmends() int { return words.Either(v.Paper, mostReportAmends, mostAmends) }
 
-// amends are what was changed afterwards, newest first, side by side with what was there:
-// corrections, trials taken out or in again, and changes of the study.
+// amends lists what was changed afterwards, newest first, beside what was there before:
+// corrections, exclusions and inclusions of trials, and changes of the study.
 func (v Facts) amends() templates.Amends {
 	var amends templates.Amends
 	if n := v.Board.Unseen; n > 0 {
@@ -102,14 +102,14 @@ func (v Facts) amends() templates.Amends {
 	return amends
 }
 
-// Amends tells whether a revision of a study takes back or changes what was there.
+// Amends tells whether a revision of a study belongs into that list.
 func Amends(revision ledger.Revision) bool {
 	return slices.Contains([]ledger.Kind{ledger.Corrected, ledger.Excluded, ledger.Included, ledger.Reconfigured}, revision.Kind)
 }
 
-// amendsOf are the lines that one event makes in the table.
+// amendsOf are the lines of one event in the table.
 func (v Facts) amendsOf(event ledger.Event) []templates.Amend {
-	line := templates.Amend{At: v.clocked(event.At), By: event.By}
+	line := templates.Amend{At: v.clockStamp(event.At), By: event.By}
 	switch event.Kind {
 	case ledger.Reconfigured:
 		data := read[ledger.ReconfiguredData](event.Data)

@@ -19,16 +19,16 @@ import (
 	"headroom/web/templates"
 )
 
-// mostCards is how many waiting trials have a card; the others are in the table.
+// mostCards is how many waiting trials have a card; the others are in the table only.
 const mostCards = 50
 
-// mostSaved is how much of what was saved just now stands above the cards.
+// mostSaved is how many of the results saved just now are shown above the cards.
 const mostSaved = 3
 
-// Next is what to do next.
+// Next is the section on what to do next.
 func (v Facts) Next() templates.Next {
 	d := v.Snap.Definition
-	next := templates.Next{Study: v.Head, AskKey: v.Key, Any: len(v.Snap.Trials) > 0, Context: ContextInputs(d), Idle: idle(v.Snap.Trials), Candidate: sampled(d)}
+	next := templates.Next{Study: v.Head, AskKey: v.Key, Any: len(v.Snap.Trials) > 0, Context: ContextInputs(d), Idle: howTrialsEnded(v.Snap.Trials), Candidate: sampled(d)}
 	next.AskID = v.askID(next.Context)
 	if !next.Any {
 		next.First = v.Snap.Compiled().Config.Settings.InitialDesign()
@@ -52,16 +52,16 @@ func (v Facts) Next() templates.Next {
 	return next
 }
 
-// askID changes with what is to be typed where trials are asked for, and with each that the viewer
-// made: then it begins anew.
+// askID is the id of the fields for asking. It changes with the fields, and with each trial that
+// the viewer asked for: then they start empty again.
 func (v Facts) askID(context []templates.Input) string {
 	asked := lists.Map(context, func(in templates.Input) string { return in.Name })
 	made := lists.Pick(v.Snap.Trials, func(t *ledger.Trial) (string, bool) { return strconv.Itoa(t.Number), t.By == v.Who.By() })
 	return "ask-" + shortHash(append(asked, made...))
 }
 
-// withTyped adds the cards of trials that wait no more but have something typed in them: a card
-// with typed text does not leave by itself.
+// withTyped adds the cards of trials that no longer wait but in which the viewer has typed
+// something: such a card does not disappear by itself.
 func (v Facts) withTyped(cards []templates.Card) []templates.Card {
 	for _, word := range strings.Split(v.Query.Get("typed"), ",") {
 		number, _ := strconv.Atoi(word)
@@ -75,14 +75,14 @@ func (v Facts) withTyped(cards []templates.Card) []templates.Card {
 		}
 		card := v.Of(t).card()
 		if !t.Waiting() {
-			card.Ended = v.Of(t).endOf()
+			card.Ended = v.Of(t).ending()
 		}
 		cards = slices.Insert(cards, at, card)
 	}
 	return cards
 }
 
-// ContextInputs are the values that limits of known form need with each trial.
+// ContextInputs are the fields for the context that computed limits need at each trial.
 func ContextInputs(d design.Definition) []templates.Input {
 	var inputs []templates.Input
 	seen := map[string]bool{}
@@ -97,15 +97,16 @@ func ContextInputs(d design.Definition) []templates.Input {
 	return inputs
 }
 
-// Tried is a trial of a study, for what is said of it alone.
+// Tried is Facts about one trial.
 type Tried struct {
 	Facts
 	Trial *ledger.Trial
 }
 
+// Of returns the facts about one trial.
 func (v Facts) Of(t *ledger.Trial) Tried { return Tried{v, t} }
 
-// reasonLine is why a trial ended as it did, or was excluded.
+// reasonLine says why a trial failed, was not run or was excluded, "" if no reason was given.
 func (v Tried) reasonLine() string {
 	if v.Trial.Reason == "" {
 		return ""
@@ -114,8 +115,8 @@ func (v Tried) reasonLine() string {
 	return design.Capitalised(said) + ": " + v.Trial.Reason
 }
 
-// endOf says how a trial came to wait no more.
-func (v Tried) endOf() *templates.Ended {
+// ending says how a trial stopped waiting.
+func (v Tried) ending() *templates.Ended {
 	if v.Trial.Status != ledger.StatusCompleted {
 		return &templates.Ended{Mark: markOf(v.Snap.Definition, v.Trial), Words: cmp.Or(v.reasonLine(), design.Capitalised(stateWords(v.Snap.Definition, v.Trial))+".")}
 	}
@@ -123,7 +124,7 @@ func (v Tried) endOf() *templates.Ended {
 	return &templates.Ended{Mark: markOf(v.Snap.Definition, v.Trial), Words: "Completed by " + last.By, At: v.stamp(last.ToldAt)}
 }
 
-// chosenInstead are the settings that were chosen for a trial where others were used.
+// chosenInstead are the settings that were chosen where others were used.
 func (v Tried) chosenInstead() design.Settings {
 	instead := design.Settings{}
 	if !v.Trial.SettingsChanged {
@@ -137,11 +138,10 @@ func (v Tried) chosenInstead() design.Settings {
 	return instead
 }
 
-// longestReason is how much of a doubt is kept as the reason for which a trial is excluded, in
-// characters.
+// longestReason is how many characters of a doubt become the reason for an exclusion.
 const longestReason = 500
 
-// inDoubt is what is doubted of a trial.
+// inDoubt describes the doubts about a trial.
 func (v Tried) inDoubt() templates.Doubtful {
 	d := templates.Doubtful{Number: v.Trial.Number, URL: v.trialURL(v.Trial.Number), Means: v.Snap.DoubtMeans(v.Trial), Operates: v.Head.Operates && v.At == 0 && v.Snap.State != ledger.Archived}
 	d.Says = lists.Map(v.Trial.Doubts, func(doubt ledger.Doubted) string { return doubt.Why })
@@ -150,7 +150,7 @@ func (v Tried) inDoubt() templates.Doubtful {
 	return d
 }
 
-// savedJustNow is what the viewer saved last, of what they could still take back.
+// savedJustNow is what the viewer saved last and can still undo.
 func (v Facts) savedJustNow() (saved []templates.Saved) {
 	for _, t := range v.Snap.Trials {
 		if t.Origin != ledger.Imported { // a table would bury the cards
@@ -161,7 +161,7 @@ func (v Facts) savedJustNow() (saved []templates.Saved) {
 	return saved[:min(mostSaved, len(saved))]
 }
 
-// savedJustNow is what the viewer saved of a trial within the last minute, to be undone.
+// savedJustNow is what the viewer saved of a trial within the last minute and can still undo.
 func (v Tried) savedJustNow() []templates.Saved {
 	metrics, left := study.Undoable(v.Snap, v.Trial, v.Who.Caller(), v.Now)
 	if len(metrics) == 0 {
@@ -177,7 +177,7 @@ func optionsOf(names []string) []templates.Option {
 	return lists.Map(names, func(name string) templates.Option { return templates.Option{Value: name, Label: name} })
 }
 
-// card is one waiting trial, or any trial on its own page.
+// card is the card of a waiting trial, or what the page of any trial shows of it.
 func (v Tried) card() templates.Card {
 	d := v.Snap.Definition
 	card := templates.Card{
@@ -193,7 +193,7 @@ func (v Tried) card() templates.Card {
 			card.Settings[at].Was = words.With(was.Value, was.Unit)
 		}
 	}
-	card.Copy, card.Since = v.copyText(), v.since()
+	card.Copy, card.Since = v.copyText(), v.changesSince()
 	for _, metric := range tableMetrics(d) {
 		if m, there := v.Trial.Metrics[metric]; there {
 			card.Told = append(card.Told, v.toldValue(metric, m))
@@ -204,10 +204,10 @@ func (v Tried) card() templates.Card {
 	return card
 }
 
-// since says what was changed since a trial was chosen: of one that waits, so that nobody runs it for
-// nothing, or for a promise that holds no more, or tells it in a unit that is another one by now, and of
-// others why they count as breaking a limit that they kept.
-func (v Tried) since() string {
+// changesSince says what has changed since a trial was chosen. For a waiting trial, it keeps people
+// from running it for nothing, for a prediction that no longer holds, or from telling it in an old
+// unit; for others it explains why they break a limit that they once kept.
+func (v Tried) changesSince() string {
 	said := words.Either(v.Trial.Waiting() && v.Snap.Gone(v.Trial.Number), "Its settings may no longer be chosen.", "")
 	changed := unitChanges(*v.Snap.InUnitsOf(v.Trial.Seen), v.Snap.Definition)
 	if limits := limitChanges(v.Snap.LimitsThrough()[v.Trial.Number-1], v.Snap.Definition.Constraints); limits != "" {
@@ -231,14 +231,14 @@ func (v Tried) toldValue(metric string, m ledger.Measurement) templates.ToldValu
 		}
 	}
 	if was := firstTold(m); was != nil {
-		shown.Original = v.besideToday(design.WriteNumber(*was), metric, m.ToldSeq)
+		shown.Original = v.withUnitThen(design.WriteNumber(*was), metric, m.ToldSeq)
 	}
 	return shown
 }
 
-// settings are a trial's, each in the unit it was set in.
+// settings are the trial's, each in the unit it was given in.
 func (v Tried) settings() []templates.Setting {
-	return inUnits(settingsOf(v.Snap.Definition, v.Trial.Parameters), func(name string) string { return v.Snap.UnitTold(v.Trial.Number, name) })
+	return withUnits(settingsOf(v.Snap.Definition, v.Trial.Parameters), func(name string) string { return v.Snap.UnitTold(v.Trial.Number, name) })
 }
 
 // copyText is the settings as two rows of a spreadsheet, "" on paper.
@@ -254,7 +254,7 @@ func (v Tried) copyText() string {
 	return strings.Join(names, "\t") + "\n" + strings.Join(cells, "\t")
 }
 
-// Entry is the form for what is still to be told of a trial. Its id changes with what it asks for.
+// Entry is the form for the results still to be told. Its id changes with what it asks for.
 func (v Tried) Entry(form templates.Form) templates.Entry {
 	d, t := v.Snap.Definition, v.Trial
 	entry := templates.Entry{Form: form, Key: cmp.Or(form.Value("key"), v.Key), Done: t.Status == ledger.StatusCompleted}
@@ -292,7 +292,7 @@ func (v Tried) Entry(form templates.Form) templates.Entry {
 	return entry
 }
 
-// ResultInput is the field for the metric at that place among the told ones, its limits beside it.
+// ResultInput is the field for told metric i, with its limits.
 func ResultInput(d design.Definition, i int, metric string) templates.Input {
 	known := d.Metric(metric)
 	limits := lists.Map(known.Constraints, func(c design.Constraint) string {
@@ -303,15 +303,15 @@ func ResultInput(d design.Definition, i int, metric string) templates.Input {
 	return templates.Input{Name: MetricField(i), Label: metric, Unit: known.Unit, Kind: "number", Help: help, Optional: !known.Modelled, Signed: signed, Uncertain: true}
 }
 
-// MetricField is the field for the metric at that place among the told ones; metrics may have any
-// name, fields not.
+// MetricField is the name of the field for told metric i. A metric can have any name, a field
+// cannot.
 func MetricField(i int) string { return fmt.Sprintf("metric.%d", i) }
 
-// SettingField is the field for the parameter at that place.
+// SettingField is the name of the field for parameter i.
 func SettingField(i int) string { return fmt.Sprintf("used.%d", i) }
 
-// UsedInputs are fields for the settings of a trial, filled in with those it has where nobody typed
-// others.
+// UsedInputs are the fields for a trial's settings, filled in with its values except where somebody
+// typed others.
 func UsedInputs(d design.Definition, values design.Settings, filled url.Values) []templates.Input {
 	inputs := make([]templates.Input, 0, len(d.Parameters))
 	for i, p := range d.Parameters {
@@ -324,7 +324,8 @@ func UsedInputs(d design.Definition, values design.Settings, filled url.Values) 
 	return inputs
 }
 
-// FillIn fills a field in with what is kept, unless somebody typed in it since it was filled in.
+// FillIn sets a field to the stored value, unless somebody has typed in it since it was last filled
+// in.
 func FillIn(values url.Values, field, kept string) {
 	if !Typed(values, field) {
 		values.Set(field, kept)
@@ -338,7 +339,7 @@ func Typed(values url.Values, field string) bool {
 	return values.Has(field) && !(values.Has(was) && values.Get(field) == values.Get(was))
 }
 
-// SettingInput is a field for one parameter's value.
+// SettingInput is the field for a parameter's value.
 func SettingInput(name string, p design.Parameter) templates.Input {
 	in := templates.Input{Name: name, Label: p.Name, Unit: p.Unit, Kind: "number", Signed: p.Low != nil && *p.Low < 0}
 	switch {

@@ -1,6 +1,6 @@
-// Package view turns what is known of a study into what its pages say. It is pure: from facts that
-// somebody else loaded it makes the models that package templates draws, every word, number and
-// chart of them, and does nothing else. It knows no requests, no database and no clock.
+// Package view makes the view models of a study's pages: every sentence, number and chart that
+// package templates draws. It is pure: all of it follows from Facts, which the caller has loaded,
+// and the package knows no requests, no database and no clock.
 package view
 
 import (
@@ -20,8 +20,8 @@ import (
 	"headroom/web/templates"
 )
 
-// Facts are all that a page of a study is made from: what was asked for, the study, and the numbers
-// that follow from it, as far as the page needs them.
+// Facts is everything that a page of a study is made from: what was asked for, the study, and the
+// numbers derived from it, as far as the page needs them.
 type Facts struct {
 	Asked
 	Snap   *ledger.Snapshot // at the moment shown
@@ -29,8 +29,8 @@ type Facts struct {
 	Who    account.Identity // the viewer
 	Key    string           // the idempotency key of the viewer's forms, each of which is sent to an address of its own
 
-	// Working tells that the page does not wait for the model, which is still being worked out,
-	// since when.
+	// Working tells that the model has been in computation since Since, and that the page is shown
+	// without it.
 	Working bool
 	Since   time.Time
 
@@ -42,7 +42,7 @@ type Facts struct {
 	Gained    bool               // Gain was worked out
 	Slices    []study.Slice      // through the point of the Outlook
 	Map       study.Map          // over its two parameters
-	Prices    []study.Price      // of moving the limits of which that can be said beforehand
+	Prices    []study.Price      // of moving a limit, where that can be predicted
 	Choices   []study.Choice     // of other algorithms
 
 	Entries []ledger.Event // of the ledger's list or a trial's history, oldest first
@@ -50,10 +50,10 @@ type Facts struct {
 	Show    string         // which trials are listed, a word of TrialFilters
 	Below   int            // below which number, 0 from the newest on
 	Board   BoardFacts
-	Run     study.Progress // of the simulated lab with what it was last asked for, zero where that was nothing
+	Run     study.Progress // of the simulated lab's last run, zero where there was none
 }
 
-// BoardFacts are what a board and a report are made from beside the rest.
+// BoardFacts is what a board or a report needs beyond the rest of Facts.
 type BoardFacts struct {
 	Last         ledger.Event   // of the moment shown
 	Amended      []ledger.Event // corrections, exclusions and inclusions, newest first
@@ -61,14 +61,14 @@ type BoardFacts struct {
 	Verification Verification
 }
 
-// Verification is what is known of verifying a study.
+// Verification is the state of verifying a study.
 type Verification struct {
-	study.Progress                 // of the one under way, and why the one before came to no outcome
-	Paused         bool            // since it took too long
+	study.Progress                 // of the run under way, and the error of the one before
+	Paused         bool            // it took too long
 	Last           *study.Verified // nil before the first outcome
 }
 
-// recommended is what the model recommends, nil while it does not stand.
+// recommended returns the model's recommendation, nil while ModelStands is false.
 func (v Facts) recommended() *study.Recommendation {
 	if !v.ModelStands() {
 		return nil
@@ -76,8 +76,8 @@ func (v Facts) recommended() *study.Recommendation {
 	return v.Readout.Recommendation
 }
 
-// lab is the simulated laboratory that answers, nil where a real one does or this program has none of
-// that name.
+// lab returns the simulated laboratory that answers the study, nil where a real one does or where
+// this program has none of that name.
 func (v Facts) lab() design.SimulatedLab {
 	name := v.Snap.Definition.SimulatedLab
 	if name == "" {
@@ -87,18 +87,18 @@ func (v Facts) lab() design.SimulatedLab {
 	return lab
 }
 
-// ModelStands tells whether every metric has readings and a model in their units: before its first
-// fit, a model that standardises has nothing but its prior to say.
+// ModelStands tells whether every modelled metric has a reading and a known scale. Without a scale,
+// a model that standardises its readings can show nothing but its prior.
 func (v Facts) ModelStands() bool {
-	return len(unread(v.Snap)) == 0 && !slices.ContainsFunc(Modelled(v.Snap.Definition), func(metric string) bool { return !v.scaled(metric) })
+	return len(unread(v.Snap)) == 0 && !slices.ContainsFunc(Modelled(v.Snap.Definition), func(metric string) bool { return !v.hasScale(metric) })
 }
 
-// scaled tells whether a metric's model knows how large its values are.
-func (v Facts) scaled(metric string) bool { return v.scaledFor(metric, len(v.Snap.Trials)+1) }
+// hasScale tells whether the model knows a metric's scale now.
+func (v Facts) hasScale(metric string) bool { return v.hadScale(metric, len(v.Snap.Trials)+1) }
 
-// scaledFor tells whether it knew when trial number was chosen, be it the next one: by a fit that is
-// recorded, or by the one that is due with that.
-func (v Facts) scaledFor(metric string, number int) bool {
+// hadScale tells whether the model knew a metric's scale when trial number was chosen, which may be
+// the next trial: from a recorded fit, or from the one that is due with the next decision.
+func (v Facts) hadScale(metric string, number int) bool {
 	due := number > len(v.Snap.Trials) && v.Readout.Metrics[metric].Scaled
 	return due || !v.Snap.Compiled().Config.Standardize || slices.ContainsFunc(v.Snap.Fits, func(fit ledger.FittedData) bool {
 		_, in := fit.Metrics[metric]
@@ -106,23 +106,24 @@ func (v Facts) scaledFor(metric string, number int) bool {
 	})
 }
 
-// metricsShown are the modelled metrics with a reading, the objective first.
+// metricsShown lists the modelled metrics that have a reading and a scale, the objective first.
 func (v Facts) metricsShown() []string {
-	return slices.DeleteFunc(Modelled(v.Snap.Definition), func(metric string) bool { return !v.Snap.HasReading(metric) || !v.scaled(metric) })
+	return slices.DeleteFunc(Modelled(v.Snap.Definition), func(metric string) bool { return !v.Snap.HasReading(metric) || !v.hasScale(metric) })
 }
 
-// besideToday is a reading told in an event, or a setting, with its unit where today's, which stands beside
-// it, is another.
-func (v Facts) besideToday(text, name string, seq int64) string {
+// withUnitThen adds to a value the unit that its metric or parameter had at event seq, if today's
+// unit, which stands beside the value, is another.
+func (v Facts) withUnitThen(text, name string, seq int64) string {
 	if unit := v.Snap.InUnitsOf(seq).Unit(name); unit != v.Snap.Definition.Unit(name) {
 		return words.With(text, unit)
 	}
 	return text
 }
 
-// foretoldLimits are those of which settings have a chance to stay within them, in words, "" where
-// nothing is said of any: while a metric was never read, or where each needs what a trial brings.
-func (v Facts) foretoldLimits() string {
+// predictableLimits names, in words, the limits for which the model gives a chance to stay within
+// them. It is "" while a metric has no reading, and where every limit depends on what a trial
+// brings.
+func (v Facts) predictableLimits() string {
 	limits := v.Snap.Definition.Constraints
 	switch {
 	case len(limits) == 0 || !v.ModelStands() || !v.Snap.Definition.Foreseeable() && !slices.ContainsFunc(limits, func(c design.Constraint) bool { return !c.Given() }):
@@ -133,35 +134,36 @@ func (v Facts) foretoldLimits() string {
 	return "every limit"
 }
 
-// foreseen tells whether a trial has a decision that knew anything of a metric: a reading, and in
-// which units the model works. Its numbers are the prior's alone where it did not.
-func (v Facts) foreseen(t *ledger.Trial, metric string) bool {
-	return t.Decision != nil && v.scaledFor(metric, t.Number) && slices.ContainsFunc(v.Snap.Trials, func(other *ledger.Trial) bool {
+// hadPrediction tells whether a trial's decision predicted a metric from readings: it had seen a
+// reading of it and knew its scale. Otherwise its numbers are those of the prior alone.
+func (v Facts) hadPrediction(t *ledger.Trial, metric string) bool {
+	return t.Decision != nil && v.hadScale(metric, t.Number) && slices.ContainsFunc(v.Snap.Trials, func(other *ledger.Trial) bool {
 		m, there := other.Metrics[metric]
 		return there && m.ToldSeq <= t.Decision.Seen
 	})
 }
 
-// noModelYet says why a study whose metrics were read has no model.
-func (v Facts) noModelYet() string {
+// whyNoModel says why a study whose metrics have readings has no model.
+func (v Facts) whyNoModel() string {
 	return words.Either(v.Snap.State.Over(), "the study ended before the model had begun", "the model begins when the first few trials have shown how large the values are")
 }
 
-// LongStudy is from how many trials on a page does not wait long for the model, which takes seconds
-// or minutes to work out then.
+// LongStudy is the number of trials from which a page no longer waits for the model, which then
+// takes seconds or minutes.
 const LongStudy = 2000
 
 // Long tells whether the study is so long that its page does not wait for the model.
 func (v Facts) Long() bool { return len(v.Snap.Trials) >= LongStudy }
 
-// Fetches tells whether the page fetches some of its sections once it stands.
+// Fetches tells whether the page fetches some of its sections after it has loaded.
 func (v Facts) Fetches() bool { return !v.Whole && (v.Parts || v.Long()) }
 
-// Without tells the sections drawn without the model from the others.
+// Without is added to the cache key of a section, so that one drawn without the model is told from
+// one with it.
 func (v Facts) Without() string { return words.Either(v.Working, " without the model", "") }
 
-// BoardAddress is that of the board with one section as it is asked for now, and the others as
-// shown, the query of the page, has them.
+// BoardAddress is the board's address with v.Query for one section, and for the others the query
+// shown of the page that they are on.
 func (v Facts) BoardAddress(name string, shown url.Values) string {
 	query := url.Values{}
 	for section, kept := range BoardSections {
@@ -170,8 +172,8 @@ func (v Facts) BoardAddress(name string, shown url.Values) string {
 	return withQuery(v.URL, v.atMoment(query))
 }
 
-// Later are the sections that the page fetches when they are seen, with what of its query each is
-// to show.
+// Later lists the sections that the page fetches when they are scrolled to, each with its part of
+// the query.
 func (v Facts) Later() []templates.Later {
 	return []templates.Later{
 		{Name: "progress", Title: "How well are we doing?"},
@@ -187,13 +189,13 @@ type Asked struct {
 	Now   time.Time
 	URL   string     // of the page, for links that stay on it
 	Query url.Values // which rows and charts to show
-	At    int64      // the moment that links keep to, 0 for now
+	At    int64      // the version that is shown and that links keep, 0 for the present
 	Parts bool       // the page fetches its parts one by one
-	Whole bool       // everything is asked for at once, however long it takes
-	Paper bool       // it is a file: nothing in it can be pressed, chosen or followed
+	Whole bool       // everything is wanted in one page, however long it takes
+	Paper bool       // a file: nothing in it can be pressed, chosen or followed
 }
 
-// atMoment adds the moment that links keep to.
+// atMoment adds the version shown to a query, unless it is the present one.
 func (v Asked) atMoment(query url.Values) url.Values {
 	if v.At > 0 {
 		query.Set("at", strconv.FormatInt(v.At, 10))
@@ -201,7 +203,7 @@ func (v Asked) atMoment(query url.Values) url.Values {
 	return query
 }
 
-// partURL is where the page fetches one of its sections, to put it in place.
+// partURL is the address from which the page fetches one of its sections.
 func (v Asked) partURL(part string, query url.Values) string {
 	return withQuery(v.Head.URL(words.Either(v.Parts, "/parts/", "/board/")+part), query)
 }
@@ -210,16 +212,16 @@ func withQuery(path string, query url.Values) string {
 	return words.Either(len(query) == 0, path, path+"?"+query.Encode())
 }
 
-// laterPart is where the page fetches a section at the moment that it shows.
+// laterPart is partURL at the version shown.
 func (v Asked) laterPart(name string) string { return v.partURL(name, v.atMoment(url.Values{})) }
 
-// link is an address of this page with a query, and of one of its parts.
+// link leads to this page with a query, and to the part of it that the query concerns.
 func (v Asked) link(part string, query url.Values) templates.Filter {
 	query = v.atMoment(query)
 	return templates.Filter{URL: withQuery(v.URL, query) + "#" + part, Part: v.partURL(part, query)}
 }
 
-// stamp is a moment of a study, exact on paper, where no time passes.
+// stamp is a moment as pages show it: how long ago, and on paper the date and time.
 func (v Asked) stamp(at time.Time) templates.Stamp {
 	stamp := Stamp(at, v.Now)
 	if v.Paper {
@@ -228,8 +230,8 @@ func (v Asked) stamp(at time.Time) templates.Stamp {
 	return stamp
 }
 
-// clocked is a moment in a list: the time of day instead of how long ago.
-func (v Asked) clocked(at time.Time) templates.Stamp {
+// clockStamp is a moment in a list: the time of day instead of how long ago.
+func (v Asked) clockStamp(at time.Time) templates.Stamp {
 	stamp := v.stamp(at)
 	if !v.Paper {
 		stamp.Ago = words.Clock(at, v.Now)
@@ -237,17 +239,17 @@ func (v Asked) clocked(at time.Time) templates.Stamp {
 	return stamp
 }
 
-// trialURL is where a page leads for a trial, nowhere from paper.
+// trialURL is the address of a trial's page, "" on paper.
 func (v Asked) trialURL(n int) string {
 	return words.Either(v.Paper, "", v.Head.TrialURL(n, ""))
 }
 
-// TypedQuery keeps which trials the viewer has typed in what is not saved.
+// TypedQuery keeps the numbers of the trials in whose forms the viewer has typed something unsaved.
 func TypedQuery(asked url.Values, _ *ledger.Snapshot) url.Values {
 	return url.Values{"typed": asked["typed"]}
 }
 
-// TrialsQuery keeps which trials to show and below which number to begin.
+// TrialsQuery keeps which trials to list and below which number the list begins.
 func TrialsQuery(asked url.Values, snap *ledger.Snapshot) url.Values {
 	kept := keepPlace(asked, "below", int64(len(snap.Trials)))
 	if show := asked.Get("show"); show != "" {
@@ -256,13 +258,13 @@ func TrialsQuery(asked url.Values, snap *ledger.Snapshot) url.Values {
 	return kept
 }
 
-// LedgerQuery keeps before which entry to begin.
+// LedgerQuery keeps the entry before which the list begins.
 func LedgerQuery(asked url.Values, snap *ledger.Snapshot) url.Values {
 	return keepPlace(asked, "before", snap.Version)
 }
 
-// keepPlace keeps a place in a list, counted from its end, unless it means no more than the list's
-// beginning. What is no number is kept: to be refused.
+// keepPlace keeps the number from which a list goes down to 1, unless it is beyond last and so
+// means the start of the list. Text that is no number is kept, and refused later.
 func keepPlace(asked url.Values, name string, last int64) url.Values {
 	kept, place := url.Values{}, asked.Get(name)
 	if n, err := strconv.ParseInt(place, 10, 64); place != "" && (err != nil || n > 0 && n <= last) {
@@ -271,10 +273,11 @@ func keepPlace(asked url.Values, name string, last int64) url.Values {
 	return kept
 }
 
-// BeliefsQuery keeps what chooses the charts where that is not the usual choice: a metric, two
-// parameters, and the settings of the point that the slices pass through, with the trial that the
-// form showed before somebody set them. The form says which parameters it had shown by itself;
-// those that stay so follow the model.
+// BeliefsQuery keeps what chooses the charts of the model, where it differs from the default: the
+// metric, the two axes of the map, the settings of the point that the slices pass through, and the
+// number of the trial that the form showed before somebody changed them. The fields usual.x and
+// usual.y are the axes that the form chose by itself: axes that equal them go on following the
+// model.
 func BeliefsQuery(asked url.Values, snap *ledger.Snapshot) url.Values {
 	d, kept := snap.Definition, url.Values{}
 	if metric := asked.Get("metric"); metric != d.Objective.Metric && slices.Contains(Modelled(d), metric) {
@@ -304,11 +307,11 @@ func BeliefsQuery(asked url.Values, snap *ledger.Snapshot) url.Values {
 	return kept
 }
 
-// BoardSections are the sections of a board that show more of themselves in place, by name, with
-// what of a query each depends on.
+// BoardSections has, for the sections of a board whose content can be chosen, the part of a query
+// that each depends on.
 var BoardSections = map[string]func(asked url.Values, snap *ledger.Snapshot) url.Values{"beliefs": BeliefsQuery, "trials": TrialsQuery, "ledger": LedgerQuery}
 
-// BoardQuery is what of a query the board depends on.
+// BoardQuery is the part of a query that the board depends on.
 func BoardQuery(asked url.Values, snap *ledger.Snapshot) url.Values {
 	kept := url.Values{}
 	for _, query := range BoardSections {

@@ -19,11 +19,11 @@ import (
 	"headroom/web/templates"
 )
 
-// LedgerLines is how many entries are shown at a time, newestLines how many a study's page begins
-// with, mostReportLedger how many a report has.
+// LedgerLines is how many entries are shown at a time, newestLines how many a study's page shows at
+// first, mostReportLedger how many a report has.
 const LedgerLines, newestLines, mostReportLedger = 25, 4, 1500
 
-// LedgerShown is how many entries the page shows of those before one, the last entry being Snap's.
+// LedgerShown is how many entries before the given one are shown. The last entry is Snap.Version.
 func (v Facts) LedgerShown(before int64) int {
 	if v.Paper {
 		return mostReportLedger
@@ -31,7 +31,7 @@ func (v Facts) LedgerShown(before int64) int {
 	return words.Either(v.Parts && before > v.Snap.Version, newestLines, LedgerLines)
 }
 
-// Ledger is what happened last, in plain words, newest first.
+// Ledger is the ledger in plain words, newest first.
 func (v Facts) Ledger() templates.Ledger {
 	list := templates.Ledger{Entries: v.entries(), Paper: v.Paper}
 	switch {
@@ -43,7 +43,7 @@ func (v Facts) Ledger() templates.Ledger {
 	return list
 }
 
-// entries are the entries at hand in words, newest first.
+// entries puts the entries at hand into words, newest first.
 func (v Facts) entries() (list []templates.LedgerEntry) {
 	for _, event := range slices.Backward(v.Entries) {
 		list = append(list, v.entryOf(event))
@@ -52,7 +52,7 @@ func (v Facts) entries() (list []templates.LedgerEntry) {
 }
 
 func (v Facts) entryOf(event ledger.Event) templates.LedgerEntry {
-	entry := templates.LedgerEntry{Seq: event.Seq, At: v.clocked(event.At), By: event.By, Hash: event.Hash}
+	entry := templates.LedgerEntry{Seq: event.Seq, At: v.clockStamp(event.At), By: event.By, Hash: event.Hash}
 	entry.Text, entry.Reason = eventWords(v.Snap, event)
 	if event.Kind == ledger.Fitted {
 		entry.By = "The model" // nobody asked for it: it was due
@@ -95,7 +95,7 @@ func sureWords(confirmed bool) string {
 	return words.Either(confirmed, ", and said that it is right as it is", "")
 }
 
-// read reads what the snapshot was folded of.
+// read decodes data that the snapshot was folded from, and so is known to be valid.
 func read[T any](part json.RawMessage) (data T) {
 	if err := json.Unmarshal(part, &data); err != nil {
 		panic("view: " + err.Error())
@@ -117,8 +117,8 @@ func editedWords(data ledger.EditedData) string {
 	return strings.Join(parts, " and ")
 }
 
-// changesWords say from what to what a study was changed, and what has run out or came again, each
-// behind its verb where there is one.
+// changesWords says what was changed from what to what, after the verb changed, and which values
+// have run out or are available again, after the verb said; both verbs may be "".
 func changesWords(d design.Definition, changes []design.Change, changed, said string) string {
 	if slices.ContainsFunc(changes, func(c design.Change) bool { return c.Path == "algorithm.name" }) { // settings that only one of the two has go without saying
 		changes = slices.DeleteFunc(slices.Clone(changes), func(c design.Change) bool {
@@ -150,7 +150,7 @@ func changesWords(d design.Definition, changes []design.Change, changed, said st
 	return strings.Join(text, ", and ")
 }
 
-// changedFromTo are a value before and after as people write it.
+// changedFromTo writes the value before and after a change.
 func changedFromTo(change design.Change) (before, after string) {
 	before, after = plainJSON(change.Before), plainJSON(change.After)
 	switch {
@@ -164,8 +164,8 @@ func changedFromTo(change design.Change) (before, after string) {
 	return before, after
 }
 
-// toldIn says of another unit in which the numbers were told that stand with it from then on, nothing of
-// other changes.
+// toldIn says, of a change of unit, in which unit earlier numbers were told. It is "" for other
+// changes.
 func toldIn(change design.Change) string {
 	if found := listedPath.FindStringSubmatch(change.Path); change.Path != "objective.unit" && (found == nil || found[3] != "unit") {
 		return ""
@@ -174,8 +174,8 @@ func toldIn(change design.Change) string {
 	return " (numbers told before " + are + ", and are not converted)"
 }
 
-// stockWords say of each parameter which of its values have run out, and which are there again;
-// nothing of other changes.
+// stockWords says, of a change of availability, which values of each parameter have run out and
+// which are available again. It is nil for other changes.
 func stockWords(change design.Change) (clauses []string) {
 	name, of, one := strings.Cut(change.Path, ".")
 	if name != "unavailable" {
@@ -203,15 +203,15 @@ func stockWords(change design.Change) (clauses []string) {
 	return clauses
 }
 
-// listedPath is the place of something in a list of a definition: the list, the item's name and
-// what of it.
+// listedPath matches the path to something in a list of a definition: the list, the item's name and
+// its field.
 var listedPath = regexp.MustCompile(`^(constraints|parameters|recorded_metrics)\[(.*)\]\.(\w+)$`)
 
-// partNames say what of a listed thing was changed, as people name it.
+// partNames are the words for the fields of list items.
 var partNames = map[string]string{"threshold": "limit of", "low": "lowest", "high": "highest", "unit": "unit of", "step": "step of", "scale": "scale of", "choices": "choices of", "of": "what shares the total of",
 	"op": "sign of", "plausible": "what is plausible of"}
 
-// changeName is what was changed as people name it, with the unit of its values.
+// changeName is the name of what was changed, with the unit of its values.
 func changeName(d design.Definition, path string) (name, unit string) {
 	found := listedPath.FindStringSubmatch(path)
 	if found == nil {
@@ -236,14 +236,15 @@ func changeName(d design.Definition, path string) (name, unit string) {
 
 var pathWords = strings.NewReplacer("objective.plausible", "what is plausible of the objective", "input_constraints", "rules for the settings", "algorithm.name", "algorithm", "algorithm.settings.", "", ".", " ", "_", " ")
 
-// plainJSON is a changed value as people write it; what is no JSON was nothing.
+// plainJSON puts a changed value into words. Invalid JSON counts as nothing.
 func plainJSON(raw json.RawMessage) string {
 	var value any
 	_ = json.Unmarshal(raw, &value)
 	return words.Shorten(plain(value, ": ", design.WriteExactly), 60)
 }
 
-// plain is JSON in words, between names and values what is told, and numbers as number writes them.
+// plain puts decoded JSON into words, with between between names and values, and numbers written by
+// number.
 func plain(value any, between string, number func(float64) string) string {
 	var parts []string
 	switch v := value.(type) {
@@ -274,7 +275,7 @@ func chosenWords(data ledger.ChosenData) string {
 	return fmt.Sprintf("asked for trial %d", data.Number) + Holding(data.Held)
 }
 
-// Holding says which settings were given when a trial was asked for, "" where none were.
+// Holding says which settings were given when a trial was asked for, "" if none were.
 func Holding(names []string) string {
 	if len(names) == 0 {
 		return ""
@@ -302,8 +303,8 @@ func toldReading(r ledger.Reading, write func(float64) string) string {
 	return write(r.Value) + " ± " + write(*r.StdDev)
 }
 
-// correctedReading is a reading before and after, each in its unit, to the digits that tell them
-// apart.
+// correctedReading writes a reading before and after, each in its unit, with enough digits to tell
+// them apart.
 func correctedReading(value ledger.CorrectedValue, was, is string) (before, after string) {
 	in := func(reading *ledger.Reading, unit string, write func(float64) string) string {
 		if reading == nil {
@@ -318,17 +319,17 @@ func correctedReading(value ledger.CorrectedValue, was, is string) (before, afte
 	return before, after
 }
 
-// replacedBy gives, by name, the unit of what stood before a correction.
+// replacedBy gives, by name, the unit of the value that a correction replaced.
 func replacedBy(snap *ledger.Snapshot, seq int64) func(name string) string {
 	return func(name string) string { return snap.UnitReplaced(seq, name) }
 }
 
-// correctedSettings are a trial's settings before and after; those that stay keep the unit they had.
+// correctedSettings writes a trial's settings before and after. Those that stay keep their unit.
 func correctedSettings(was func(name string) string, d design.Definition, data ledger.CorrectedSettings) (before, after string) {
 	is := func(name string) string {
 		return words.Either(data.Before[name] == data.After[name], was(name), d.Unit(name))
 	}
-	return settingsWords(inUnits(settingsOf(d, data.Before), was)), settingsWords(inUnits(settingsOf(d, data.After), is))
+	return settingsWords(withUnits(settingsOf(d, data.Before), was)), settingsWords(withUnits(settingsOf(d, data.After), is))
 }
 
 func correctedWords(was func(name string) string, d design.Definition, data ledger.CorrectedData) string {
@@ -350,7 +351,7 @@ func correctedWords(was func(name string) string, d design.Definition, data ledg
 	return strings.Join(parts, " and ")
 }
 
-// CorrectionConsequences puts what a correction would change into words.
+// CorrectionConsequences says what a correction would change.
 func CorrectionConsequences(snap *ledger.Snapshot, impact study.Impact) *templates.Consequences {
 	out, rest := consequences(snap, impact)
 	out.Summary = fmt.Sprintf("Trial %d would be: %s.", impact.Trial.Number, stateWords(snap.Definition, impact.Trial))
@@ -361,7 +362,7 @@ func CorrectionConsequences(snap *ledger.Snapshot, impact study.Impact) *templat
 }
 
 // consequences lists what a change would change; rest says why nothing can be said of the model, or
-// else that none of what is compared would.
+// that nothing compared here would change.
 func consequences(snap *ledger.Snapshot, impact study.Impact) (out *templates.Consequences, rest string) {
 	d, after, out := snap.Definition, impact.After, &templates.Consequences{}
 	add := func(name, before, after string) {
@@ -405,7 +406,7 @@ func nextText(d design.Definition, next *design.Settings) string {
 	return settingsLine(d, *next)
 }
 
-// ChangeConsequences puts what a change of limits, bounds or settings would change into words.
+// ChangeConsequences says what a change of limits, bounds or settings would change.
 func ChangeConsequences(snap *ledger.Snapshot, impact study.Impact) *templates.Consequences {
 	out, rest := consequences(snap, impact)
 	var broken, within, unknown []int
@@ -439,8 +440,8 @@ func ChangeConsequences(snap *ledger.Snapshot, impact study.Impact) *templates.C
 	return out
 }
 
-// ForecastOf puts what a decision expects into words: readings, with their noise, and what is known
-// beforehand by the limit's name.
+// ForecastOf says what a decision expects: readings, with their noise, and the values known
+// beforehand, which are given by the limit's name.
 func ForecastOf(snap *ledger.Snapshot, decision *ledger.Decision, beforehand map[string]float64) *templates.Forecast {
 	d, shown := snap.Definition, &templates.Forecast{}
 	if decision == nil {
@@ -458,7 +459,7 @@ func ForecastOf(snap *ledger.Snapshot, decision *ledger.Decision, beforehand map
 	if chance := decision.FeasibilityProbability; len(d.Constraints) > 0 && known == len(shown.Metrics) && chance != nil {
 		shown.Chance = words.Percent(*chance)
 	}
-	for _, metric := range workedOut(d) {
+	for _, metric := range computedMetrics(d) {
 		if value, there := beforehand[d.Metric(metric).Constraints[0].Name]; there {
 			shown.Metrics = append(shown.Metrics, templates.ForecastLine{Name: metric, Reading: words.Quantity(value, UnitOf(d, metric)) + ", known beforehand", Limit: limitsText(d, metric)})
 		}
@@ -466,7 +467,7 @@ func ForecastOf(snap *ledger.Snapshot, decision *ledger.Decision, beforehand map
 	return shown
 }
 
-// trialsInWords names trials, the first of them when there are many.
+// trialsInWords names trials, only the first few if there are many.
 func trialsInWords(numbers []int) string {
 	if len(numbers) == 1 {
 		return fmt.Sprintf("trial %d", numbers[0])

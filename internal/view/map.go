@@ -13,10 +13,10 @@ import (
 	"headroom/web/templates"
 )
 
-// mostObservations is how many observations a map of the model shows, the newest.
+// mostObservations is how many trials a map shows at most, the newest.
 const mostObservations = 400
 
-// Beliefs is what the model believes: a map of two parameters and a slice along each.
+// Beliefs is what the model believes: a map over two parameters and a slice along each.
 func (v Facts) Beliefs() templates.Beliefs {
 	section := templates.Beliefs{At: v.At, Part: v.partURL("beliefs", nil)}
 	if !v.Paper {
@@ -40,19 +40,19 @@ func (v Facts) Beliefs() templates.Beliefs {
 	section.Prices = v.priceChart()
 	section.Trust = v.trust()
 	if o.Others {
-		section.Others = o.choices(section.Map)
+		section.Others = o.otherChoices(section.Map)
 	} else if !v.Paper {
 		section.OthersPart = v.partURL("beliefs", url.Values{"others": {"yes"}})
 	}
 	return section
 }
 
-// NothingBelieved says why there is nothing to draw of a model, "" when there is.
+// NothingBelieved says why there is nothing to draw of a model, "" if there is.
 func (v Facts) NothingBelieved() string {
 	objective := v.Snap.Definition.Objective.Metric
 	switch {
 	case !slices.ContainsFunc(Modelled(v.Snap.Definition), v.Snap.HasReading):
-		return words.Either(tookOut(v.Snap), "After the next result that counts", "After the first result") + ", the model’s picture of each metric will be drawn here: what it expects, how sure it is, and where the limits leave room."
+		return words.Either(readingsExcluded(v.Snap), "After the next result that counts", "After the first result") + ", the model’s picture of each metric will be drawn here: what it expects, how sure it is, and where the limits leave room."
 	case v.Modelless != "":
 		return v.Modelless
 	case !v.Snap.HasReading(objective):
@@ -60,7 +60,7 @@ func (v Facts) NothingBelieved() string {
 	case len(v.metricsShown()) > 0:
 		return ""
 	}
-	return design.Capitalised(v.noModelYet()) + words.Either(v.Snap.State.Over(), ".", "; its picture of each metric will then be drawn here.")
+	return design.Capitalised(v.whyNoModel()) + words.Either(v.Snap.State.Over(), ".", "; its picture of each metric will then be drawn here.")
 }
 
 func (o Outlook) inputs(section *templates.Beliefs) {
@@ -81,13 +81,14 @@ func (o Outlook) inputs(section *templates.Beliefs) {
 	}
 }
 
-// OtherAlgorithms are asked what they would do next on the same readings.
+// OtherAlgorithms lists the algorithms that are asked what they would do next on the same readings.
 func OtherAlgorithms(d design.Definition) []string {
 	return slices.DeleteFunc([]string{"log-cei", "rpol-ucb", "ckb-ucb", "scbo"}, func(name string) bool { return name == d.Algorithm.Name })
 }
 
-// choices are what other algorithms would do next, as points on the map and in words.
-func (o Outlook) choices(onto *templates.Chart) []templates.Fact {
+// otherChoices says what other algorithms would do next, and marks it on the map onto, if there is
+// one.
+func (o Outlook) otherChoices(onto *templates.Chart) []templates.Fact {
 	if len(o.Choices) == 0 {
 		return []templates.Fact{{Name: "None", Value: "The other algorithms cannot choose here without being told more."}}
 	}
@@ -107,28 +108,28 @@ func (o Outlook) choices(onto *templates.Chart) []templates.Fact {
 	return list
 }
 
-// mapChart is one metric's mean over two parameters, with the chance to stay within every limit: as
-// contours, or written in each cell where choices have no order.
+// mapChart draws a metric's mean over two parameters, with the chance to stay within every limit:
+// as contours, or in each cell if an axis is not ordered.
 func (o Outlook) mapChart() templates.Chart {
 	d := o.Snap.Definition
 	chance, aim := o.chances()
 	surface := o.surface(chance, aim)
 	drawing := chart.Drawing{X: axisOf(parameter(d, o.X)), Y: axisOf(parameter(d, o.Y)), Surface: &surface}
 	if surface.Smooth {
-		drawing.Traces = o.observedOn()
+		drawing.Traces = o.trialMarks()
 	} else {
-		drawing.X.Categories, drawing.Y.Categories = choices(surface.X), choices(surface.Y)
+		drawing.X.Categories, drawing.Y.Categories = categoriesOf(surface.X), categoriesOf(surface.Y)
 	}
-	return o.framed(templates.Chart{ID: "chart-map-" + shortHash([]string{o.Metric, o.X, o.Y}), Title: design.OpeningName(o.Metric) + " over " + design.Name(o.X) + " and " + design.Name(o.Y),
-		Caption: o.mapEnds() + o.mapCaption(chance, aim), Table: o.mapTable(chance, aim), Printed: o.Paper, Drawing: drawing})
+	return o.withSource(templates.Chart{ID: "chart-map-" + shortHash([]string{o.Metric, o.X, o.Y}), Title: design.OpeningName(o.Metric) + " over " + design.Name(o.X) + " and " + design.Name(o.Y),
+		Caption: o.mapExtremes() + o.mapCaption(chance, aim), Table: o.mapTable(chance, aim), Printed: o.Paper, Drawing: drawing})
 }
 
-// surface is what is drawn of the map below the marks.
+// surface is the map without its marks.
 func (o Outlook) surface(chance [][]float64, aim string) chart.Surface {
 	d, drawn, unit := o.Snap.Definition, o.Map, UnitOf(o.Snap.Definition, o.Metric)
 	surface := chart.Surface{Smooth: o.smooth(), MeanName: words.AxisName(o.Metric, unit), Aim: aim, Note: withoutNoise}
 	px, py := parameter(d, o.X), parameter(d, o.Y)
-	columns, rows := evenly(px, drawn.X, surface.Smooth), evenly(py, drawn.Y, surface.Smooth)
+	columns, rows := evenlySpaced(px, drawn.X, surface.Smooth), evenlySpaced(py, drawn.Y, surface.Smooth)
 	surface.X, surface.AtX = mapValues(drawn.X, columns, surface.Smooth, px)
 	surface.Y, surface.AtY = mapValues(drawn.Y, rows, surface.Smooth, py)
 	for _, i := range rows {
@@ -155,10 +156,10 @@ func (o Outlook) surface(chance [][]float64, aim string) chart.Surface {
 	return surface
 }
 
-// evenly says which of a parameter's values stands at each of the places of a map, which are evenly
-// spread. So are the values, but for those of steps on a logarithmic scale: each place has the
-// nearest of these.
-func evenly(p design.Parameter, values []design.Value, smooth bool) (places []int) {
+// evenlySpaced gives, for each place of a map's axis, the index of the value to show there. Places
+// are evenly spaced on the axis. So are the values, except those in steps on a logarithmic scale:
+// of these each place takes the nearest.
+func evenlySpaced(p design.Parameter, values []design.Value, smooth bool) (places []int) {
 	if !smooth || !p.Logarithmic() {
 		return lists.Below(len(values))
 	}
@@ -174,12 +175,12 @@ func evenly(p design.Parameter, values []design.Value, smooth bool) (places []in
 	return places
 }
 
-// mapEnds says, for whoever does not see the colours, from where to where they go; "" where there is
-// nothing on the map.
-func (o Outlook) mapEnds() string {
+// mapExtremes says what the lowest and highest values on the map are and where, for readers who do
+// not see the colours; "" if the map is empty.
+func (o Outlook) mapExtremes() string {
 	means, sds := slices.Concat(o.Map.Mean[o.Metric]...), slices.Concat(o.Map.SD[o.Metric]...)
-	low, _ := bestOf(means, make([]bool, len(means)), true)
-	high, _ := bestOf(means, make([]bool, len(means)), false)
+	low, _ := bestIndex(means, make([]bool, len(means)), true)
+	high, _ := bestIndex(means, make([]bool, len(means)), false)
 	if low < 0 || high < 0 {
 		return ""
 	}
@@ -189,14 +190,14 @@ func (o Outlook) mapEnds() string {
 	return fmt.Sprintf("Expected %s here: from %s to %s. ", design.Name(o.Metric), end(low), end(high))
 }
 
-// mapPlace names one of the places that the map is drawn from, counted row by row.
+// mapPlace names a place of the map's data, by its index row by row.
 func (o Outlook) mapPlace(at int) string {
 	px, py := parameter(o.Snap.Definition, o.X), parameter(o.Snap.Definition, o.Y)
 	x, y := o.Map.X[at%len(o.Map.X)], o.Map.Y[at/len(o.Map.X)]
 	return fmt.Sprintf("at %s %s and %s %s", design.Name(o.X), words.With(design.WriteSetting(px, x), px.Unit), design.Name(o.Y), words.With(design.WriteSetting(py, y), py.Unit))
 }
 
-// mapCaption says what the colours and lines of the map are, and where the chance is best.
+// mapCaption explains the colours and lines of the map, and says where the chance is largest.
 func (o Outlook) mapCaption(chance [][]float64, aim string) string {
 	d := o.Snap.Definition
 	caption := "Colour is the expected " + design.Name(o.Metric) + words.Either(len(axisNames(d)) > 2, ", the other settings held "+o.Held, "") + "."
@@ -205,7 +206,7 @@ func (o Outlook) mapCaption(chance [][]float64, aim string) string {
 	}
 	switch {
 	case chance != nil && o.smooth():
-		best, narrowed := bestOf(slices.Concat(chance...), slices.Concat(o.Map.Open...), false)
+		best, narrowed := bestIndex(slices.Concat(chance...), slices.Concat(o.Map.Open...), false)
 		caption += " " + chanceWords(chance, aim) + fmt.Sprintf("; among the places that the map is drawn from it is highest%s, %s, %s.", words.Either(narrowed, " among what may be chosen", ""), words.Percent(slices.Concat(chance...)[best]), o.mapPlace(best))
 	case chance != nil:
 		caption += " Cells with room for it show that value, and below it the chance " + aim + ". Choices have no order, so nothing is drawn between them."
@@ -213,7 +214,7 @@ func (o Outlook) mapCaption(chance [][]float64, aim string) string {
 	if len(d.Constraints) > 0 && !o.ModelStands() {
 		why := "of some metric there are too few readings"
 		if missing := unread(o.Snap); len(missing) > 0 {
-			why = without(o.Snap, missing)
+			why = noReadingWords(o.Snap, missing)
 		}
 		caption += " " + design.Capitalised(why) + ", so nothing is said of the limits."
 	}
@@ -226,7 +227,8 @@ func (o Outlook) mapCaption(chance [][]float64, aim string) string {
 	return caption
 }
 
-// mapTable has the map's values: a row for a value of one parameter, a column for one of the other.
+// mapTable has the map's values, with a row for each value of one parameter and a column for each
+// of the other.
 func (o Outlook) mapTable(chance [][]float64, aim string) templates.Table {
 	px, py := parameter(o.Snap.Definition, o.X), parameter(o.Snap.Definition, o.Y)
 	across, up := 1, 1
@@ -252,8 +254,8 @@ func (o Outlook) mapTable(chance [][]float64, aim string) templates.Table {
 	return table
 }
 
-// mapValues are those at the places of an axis of the map, in words where the map is a grid of
-// cells, and what pointing at them says.
+// mapValues returns the values at the places of a map's axis, as texts if the map is a grid of
+// cells, and what is said when one points at them.
 func mapValues(values []design.Value, places []int, smooth bool, p design.Parameter) (at []any, said []string) {
 	for _, i := range places {
 		text := design.WriteSetting(p, values[i])
@@ -262,15 +264,15 @@ func mapValues(values []design.Value, places []int, smooth bool, p design.Parame
 	return at, said
 }
 
-// choices are places of a grid's axis.
-func choices(places []any) []string {
+// categoriesOf converts the places of a grid's axis to categories.
+func categoriesOf(places []any) []string {
 	return lists.Map(places, func(place any) string { return place.(string) })
 }
 
-// observedOn are the trials as points of the map, and the recommended settings.
-func (o Outlook) observedOn() []chart.Trace {
-	points := noMarks(o.Snap.Definition)
-	points.places = true
+// trialMarks are the trials, and the recommended settings, as points of the map.
+func (o Outlook) trialMarks() []chart.Trace {
+	points := newMarks(o.Snap.Definition)
+	points.onMap = true
 	from := max(0, len(o.Snap.Trials)-mostObservations)
 	for i := range o.Snap.Trials[from:] {
 		t := o.Snap.Trials[from+i]
@@ -286,11 +288,11 @@ func (o Outlook) observedOn() []chart.Trace {
 	return points.all()
 }
 
-// chances are what is known of how a trial over the map would end, and the words for a good end:
-// within every limit where their model stands, and with a reading where failures taught how likely
-// that is.
+// chances is the probability over the map that a trial ends well, and the words for that: that it
+// stays within the limits, if these are predicted, and that it works, if failures have taught how
+// likely that is. It is nil if neither is known.
 func (o Outlook) chances() (chance [][]float64, aim string) {
-	limits := o.foretoldLimits()
+	limits := o.predictableLimits()
 	switch works := o.Map.Works; {
 	case works == nil && limits != "":
 		return o.Map.Feasible, "to stay within " + limits
@@ -308,7 +310,7 @@ func (o Outlook) chances() (chance [][]float64, aim string) {
 	return nil, ""
 }
 
-// chanceWords say what the lines of a map are, or on which side of all of them it lies.
+// chanceWords explains the contours, or says that the whole map lies on one side of all of them.
 func chanceWords(chance [][]float64, aim string) string {
 	all := slices.DeleteFunc(slices.Concat(chance...), math.IsNaN)
 	lowest, highest := slices.Min(all), slices.Max(all)

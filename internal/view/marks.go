@@ -15,8 +15,8 @@ import (
 	"headroom/web/templates"
 )
 
-// tableAtOnce is up to how many trials the numbers behind the progress stand in the page; of more
-// they are fetched when somebody opens them.
+// tableAtOnce is the number of trials up to which the numbers behind a chart are part of the page.
+// With more they are fetched when somebody unfolds them.
 const tableAtOnce = 60
 
 // Heights of panels in pixels.
@@ -26,13 +26,13 @@ const (
 	lesserHeight = 51
 )
 
-// Up to mostMarks trials every one has its mark. With more, marks are those of the newest trials
-// and those that stand out; the rest is drawn as bars that span the readings of a few trials each,
-// so that nothing is left out.
+// Up to mostMarks trials each have a mark of their own. With more, only the newest and those that
+// stand out do; the readings of all are drawn as at most mostBars bars, each from the lowest to the
+// highest reading of a few trials, so that nothing is left out.
 const (
 	mostMarks   = 400
 	newestMarks = 60
-	spans       = 200
+	mostBars    = 200
 )
 
 func plotValue(v design.Value) any {
@@ -48,30 +48,31 @@ func axisOf(p design.Parameter) chart.Axis {
 	return axis
 }
 
-// measure is how values lie on an axis: as they are, or by their logarithms.
-type measure struct {
+// axisScale is the scale of an axis, linear or logarithmic, with the function to it and its
+// inverse.
+type axisScale struct {
 	log      bool
 	to, from func(float64) float64
 }
 
 var (
-	asTheyAre = measure{false, func(x float64) float64 { return x }, func(x float64) float64 { return x }}
-	byRatios  = measure{true, func(x float64) float64 { return math.Log(max(x, 0)) }, math.Exp} // of what has none: below all others
+	linear      = axisScale{false, func(x float64) float64 { return x }, func(x float64) float64 { return x }}
+	logarithmic = axisScale{true, func(x float64) float64 { return math.Log(max(x, 0)) }, math.Exp} // x ≤ 0 lies below all others
 )
 
-// measureOf is how a metric's values lie on the axes of charts: by their logarithms where its model
-// compares them so, and all that is drawn lies above 0.
-func measureOf(metric study.MetricState, drawn ...[]float64) measure {
+// axisScaleOf chooses the scale for a metric's charts: logarithmic where its model works on
+// logarithms and everything drawn is above 0, else linear.
+func axisScaleOf(metric study.MetricState, drawn ...[]float64) axisScale {
 	warp := metric.Warp
 	if warp == nil || !(warp.Unit > 0) || slices.ContainsFunc(slices.Concat(drawn...), func(x float64) bool { return !(x > 0) }) {
-		return asTheyAre
+		return linear
 	}
-	return byRatios
+	return logarithmic
 }
 
-// axis is one on which values lie so, and reach from the first to the last of the range, none where
-// there is nothing to draw.
-func (m measure) axis(within []float64) chart.Axis {
+// axis has the range within, which is on the scale: its two ends, or nothing if there is nothing to
+// draw.
+func (m axisScale) axis(within []float64) chart.Axis {
 	if len(within) == 0 {
 		return chart.Axis{}
 	}
@@ -79,13 +80,13 @@ func (m measure) axis(within []float64) chart.Axis {
 	return chart.Axis{Range: []float64{low, high}, Log: m.log, Plain: m.log && low >= design.PlainFrom && high < design.PlainBelow}
 }
 
-// How many interquartile ranges beyond the quartiles a reading may lie before the range of a chart
-// leaves it out: early ones, of the first third, are often far from where a study goes; late ones
-// must be absurd, such as slips by a power of ten.
+// The range of a chart leaves out readings that lie more than so many interquartile ranges beyond the
+// quartiles. Those of the first third are often far from where the study goes later; a later one has
+// to be absurd, such as a slip by a power of ten.
 const earlyFence, lateFence = 3, 15
 
-// robustRange is the range of a chart's y axis: that of the readings in their order, except
-// outliers, so that they do not flatten everything else. What must be seen is always inside.
+// robustRange is the range of a chart's y axis: that of the readings, in their order of time,
+// without outliers, which would flatten everything else, widened to contain must.
 func robustRange(readings, must []float64) (within []float64) {
 	if len(readings)+len(must) == 0 {
 		return nil
@@ -110,20 +111,21 @@ func robustRange(readings, must []float64) (within []float64) {
 	return []float64{low - room, high + room}
 }
 
-// quantile is the q-th of several sorted values, between two of them in proportion; q is below 1.
+// quantile interpolates the q-quantile of two or more sorted values, q < 1.
 func quantile(sorted []float64, q float64) float64 {
 	at := q * float64(len(sorted)-1)
 	i := int(at)
 	return sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
 }
 
-func (m measure) all(values []float64) []float64 {
+// allTo puts values on the scale.
+func (m axisScale) allTo(values []float64) []float64 {
 	return lists.Map(values, m.to)
 }
 
-// takeIn widens a range by up to so many of its own heights on either side, so that values are seen
-// that must not flatten the rest; beyond counts those that are not.
-func takeIn(within, values []float64, heights float64) (wider []float64, beyond int) {
+// widen extends a range, by at most heights of its own height on either side, to contain values,
+// and counts the values that are beyond that.
+func widen(within, values []float64, heights float64) (wider []float64, beyond int) {
 	if len(within) == 0 {
 		return within, 0
 	}
@@ -139,7 +141,7 @@ func takeIn(within, values []float64, heights float64) (wider []float64, beyond 
 	return []float64{low, high}, beyond
 }
 
-// beyondWords says how many readings the range that is drawn leaves out, "" for none.
+// beyondWords says how many readings are outside the range drawn, "" for none.
 func beyondWords(readings, within []float64) string {
 	above, below := 0, 0
 	for _, y := range readings {
@@ -160,9 +162,8 @@ func beyondWords(readings, within []float64) string {
 	return ""
 }
 
-// edged moves marks that lie beyond the range drawn, as they are measured, to its edge, and says
-// so.
-func edged(m measure, within []float64, marks []chart.Trace) {
+// moveToEdge moves marks outside the range drawn to its edge, and says so in their texts.
+func moveToEdge(m axisScale, within []float64, marks []chart.Trace) {
 	for _, trace := range marks {
 		for i, y := range trace.Y {
 			value, room := m.to(y.(float64)), 0.03*(within[1]-within[0])
@@ -174,18 +175,18 @@ func edged(m measure, within []float64, marks []chart.Trace) {
 	}
 }
 
-func drawable(traces ...chart.Trace) []chart.Trace {
+func nonEmpty(traces ...chart.Trace) []chart.Trace {
 	return slices.DeleteFunc(traces, func(trace chart.Trace) bool { return len(trace.X) == 0 })
 }
 
-// ledgerLine is where the ledger stands, for what is kept outside it.
+// ledgerLine identifies the state of the ledger, for copies that leave the program.
 func (v Facts) ledgerLine() string {
 	return fmt.Sprintf("ledger entry %d, %s · head %s", v.Snap.Version, words.Exact(v.Snap.UpdatedAt), v.Snap.Hash)
 }
 
-// framed completes a chart with what a picture of it says that somebody saves, study, moment and
-// head of the ledger, and where its marks lead.
-func (v Facts) framed(c templates.Chart) templates.Chart {
+// withSource completes a chart with the address that its marks lead to, and with the line by which
+// a saved picture names study, moment and head of the ledger.
+func (v Facts) withSource(c templates.Chart) templates.Chart {
 	d := &c.Drawing
 	d.Foot = v.Snap.Definition.Name + " · " + v.ledgerLine()
 	if c.Paper = v.Paper; !v.Paper {
@@ -194,20 +195,20 @@ func (v Facts) framed(c templates.Chart) templates.Chart {
 	return c
 }
 
-// overTrials is the axis of what is drawn over trials, with room for what would come next.
-func (v Facts) overTrials() chart.Axis {
+// trialAxis is the x axis of charts over trials, with room for the next one.
+func (v Facts) trialAxis() chart.Axis {
 	return chart.Axis{Title: "trial", Whole: true, Range: []float64{0.5, float64(len(v.Snap.Trials)) + 1.5}}
 }
 
-// marks collects points by shape.
+// marks collects the points of a chart by shape.
 type marks struct {
-	limits int  // that the study has, which a legend names
-	places bool // marks stand where trials are, not at what is expected of them
+	limits int  // of the study
+	onMap  bool // marks are at a trial's settings, not at its readings
 	traces map[chart.Style]*chart.Trace
-	fade   float64 // how much is seen of the marks added from now on, 0 for all
+	fade   float64 // opacity of the marks added from now on, 0 for opaque
 }
 
-func noMarks(d design.Definition) marks {
+func newMarks(d design.Definition) marks {
 	return marks{limits: len(d.Constraints), traces: map[chart.Style]*chart.Trace{}}
 }
 
@@ -216,17 +217,17 @@ var markNames = map[chart.Style]string{
 	chart.Original: "as first told", chart.Doubted: "in doubt",
 }
 
-// name is what a legend calls a mark. Where there are several limits, the same mark stands for one
-// of them in its own panel and for all elsewhere.
+// name is the name of a mark in the legend. If there are several limits, the same mark means one
+// limit in that limit's panel, and all limits elsewhere.
 func (m *marks) name(style chart.Style) string {
 	switch {
 	case style == chart.Feasible:
 		return []string{"a reading", "within the limit", "within limits"}[min(m.limits, 2)]
 	case style == chart.Violated:
 		return words.Either(m.limits == 1, "limit broken", "a limit broken")
-	case !m.places && (style == chart.Waiting || style == chart.Recommended):
+	case !m.onMap && (style == chart.Waiting || style == chart.Recommended):
 		return markNames[style] + " (expected)"
-	case m.places && style == chart.Unknown:
+	case m.onMap && style == chart.Unknown:
 		return "failed, or not known yet"
 	}
 	return markNames[style]
@@ -245,7 +246,7 @@ func (m *marks) add(style chart.Style, x, y any, text string, trial int) {
 	}
 }
 
-// all returns the traces in a fixed order, so that colours and legends stay where they are.
+// all returns the traces in a fixed order, which keeps colours and legends in place.
 func (m *marks) all() []chart.Trace {
 	return m.of(chart.Original, chart.Unknown, chart.Feasible, chart.Violated, chart.Excluded, chart.Doubted, chart.Waiting, chart.Recommended)
 }
@@ -259,7 +260,7 @@ func (m *marks) of(styles ...chart.Style) (traces []chart.Trace) {
 	return traces
 }
 
-// styleUnder is the mark of a trial under the limits of its time.
+// styleUnder is the mark of a trial under the given limits.
 func styleUnder(limits []design.Constraint, t *ledger.Trial) chart.Style {
 	if t.Excluded {
 		return chart.Excluded
@@ -275,7 +276,7 @@ func styleUnder(limits []design.Constraint, t *ledger.Trial) chart.Style {
 	return chart.Feasible
 }
 
-// readingUnder is the mark of a reading under one limit as it stood.
+// readingUnder is the mark of a reading under one limit.
 func readingUnder(limit design.Constraint, t *ledger.Trial, value float64) chart.Style {
 	switch {
 	case t.Excluded:
@@ -289,11 +290,10 @@ func readingUnder(limit design.Constraint, t *ledger.Trial, value float64) chart
 func failedBySettings(t *ledger.Trial) bool { return t.Cause == ledger.BySettings && !t.Excluded }
 func limitLabel(c design.Constraint) string { return "limit " + words.Quantity(c.Threshold, c.Unit) }
 
-// lineStyles tell the lines of a panel from each other.
+// lineStyles are the styles of lines that share a panel.
 var lineStyles = []chart.Style{chart.Step, chart.Second, chart.Estimate, chart.Bound, chart.Fifth, chart.Sixth, chart.Seventh, chart.Eighth}
 
-// lineStyle is how line number i of a panel looks; where there are more than can be told apart, the
-// others are quiet.
+// lineStyle is the style of line i of a panel, Quiet where there are more than can be told apart.
 func lineStyle(i int) chart.Style {
 	if i < len(lineStyles) {
 		return lineStyles[i]

@@ -16,11 +16,11 @@ import (
 	"headroom/web/templates"
 )
 
-// mostLines is of how many trials a table has a line, the newest; a file has them all.
+// mostLines is how many trials a table has at most, the newest.
 const mostLines = 500
 
-// Progress is how well the study does: panels over the same trials, of the objective, each limit,
-// its violation and its price.
+// Progress shows how well the study does: panels over the same trials, for the objective, each
+// limit, its violation and its multiplier.
 func (v Facts) Progress() templates.Progress {
 	progress := templates.Progress{Empty: v.Modelless}
 	if len(v.Snap.Trials) == 0 {
@@ -29,48 +29,48 @@ func (v Facts) Progress() templates.Progress {
 	if progress.Empty != "" {
 		return progress
 	}
-	p := v.panelling()
-	pressing, others := p.byPressure()
+	p := v.progressPanels()
+	pressing, others := p.splitLimits()
 	drawing := p.panelsOf(pressing, true)
 	if len(drawing.Panels) == 0 {
 		progress.Empty = strings.Join(p.notes, " ") + " What comes in will be drawn here."
 		return progress
 	}
 	title := words.Either(!limited(v.Snap.Definition), "Readings over trials", "Readings, limits and violation over trials")
-	progress.Chart = p.panelChart("chart-progress", title, drawing, slices.DeleteFunc(p.all(), func(j int) bool { return slices.Contains(others, j) }))
+	progress.Chart = p.panelChart("chart-progress", title, drawing, slices.DeleteFunc(p.allLimits(), func(j int) bool { return slices.Contains(others, j) }))
 	if len(others) > 0 {
 		p.notes = nil
 		more := p.panelChart("chart-limits", "The other limits and their violation over trials", p.panelsOf(others, false), others)
-		progress.More, progress.MoreLimits = &more, p.moreWords(others)
+		progress.More, progress.MoreLimits = &more, p.otherLimitsWords(others)
 	}
 	return progress
 }
 
-// ProgressTable is the numbers behind the progress.
+// ProgressTable is the table of numbers behind Progress.
 func (v Facts) ProgressTable() templates.Table {
-	p := v.panelling()
-	return p.table(p.all())
+	p := v.progressPanels()
+	return p.table(p.allLimits())
 }
 
-// panelsOf are the panels of the objective, unless they go with others, and of the limits by their
-// place.
-func (p *panelling) panelsOf(limits []int, first bool) chart.Drawing {
-	drawing := chart.Drawing{X: p.overTrials()}
+// panelsOf draws the panels of the limits with these indices, below those of the objective if first
+// is set.
+func (p *progressPanels) panelsOf(limits []int, first bool) chart.Drawing {
+	drawing := chart.Drawing{X: p.trialAxis()}
 	add := func(panel chart.Panel, notes ...string) {
 		drawing.Panels = append(drawing.Panels, panel)
-		p.note(notes...)
+		p.addNotes(notes...)
 	}
 	if first {
 		if o := p.Snap.Definition.Objective; p.Snap.HasReading(o.Metric) {
 			add(p.bestPanel())
 		} else {
-			p.note(design.Capitalised(o.Metric) + ": no reading " + words.Either(tookOut(p.Snap), "that counts.", "yet."))
+			p.addNotes(design.Capitalised(o.Metric) + ": no reading " + words.Either(readingsExcluded(p.Snap), "that counts.", "yet."))
 		}
 		if panel, said := p.regretPanel(); len(panel.Traces) > 0 {
 			add(panel, said)
 		}
 		for j := range p.Snap.Definition.Constraints {
-			p.note(p.quiet(j))
+			p.addNotes(p.whyNotDrawn(j))
 		}
 	}
 	for _, j := range limits {
@@ -84,23 +84,23 @@ func (p *panelling) panelsOf(limits []int, first bool) chart.Drawing {
 	}
 	drawing.Events = p.events()
 	if p.dense() {
-		p.note(p.denseWords())
+		p.addNotes(p.denseWords())
 	}
 	return drawing
 }
 
-// mostLimits is how many limits are drawn at once. Where there are more, and more than one would be
-// left over, the others are unfolded when somebody asks.
+// mostLimits is how many limits are drawn at once. If more than one would remain, the remaining
+// ones are folded away.
 const mostLimits = 3
 
-// byPressure are the limits that need panels, by their place in the study: those broken most often,
-// of limits broken equally often the first, and the others where there are many.
-func (p *panelling) byPressure() (pressing, others []int) {
+// splitLimits divides the limits that need a panel, by index, into those broken most often (the
+// earlier one where two are equal), which are drawn at once, and the others, if there are many.
+func (p *progressPanels) splitLimits() (pressing, others []int) {
 	var broken []int
 	for j, c := range p.Snap.Definition.Constraints {
-		n, _ := brokenIn(p.Snap.Trials, c)
+		n, _ := countBroken(p.Snap.Trials, c)
 		broken = append(broken, n)
-		if p.quiet(j) == "" {
+		if p.whyNotDrawn(j) == "" {
 			pressing = append(pressing, j)
 		}
 	}
@@ -113,41 +113,41 @@ func (p *panelling) byPressure() (pressing, others []int) {
 	return pressing, others
 }
 
-// moreWords name the limits that are folded away, and how often each was broken.
-func (p *panelling) moreWords(limits []int) string {
+// otherLimitsWords names the limits that are folded away, and how often each was broken.
+func (p *progressPanels) otherLimitsWords(limits []int) string {
 	var names []string
 	for _, j := range limits {
 		c := p.Snap.Definition.Constraints[j]
-		broken, known := brokenIn(p.Snap.Trials, c)
+		broken, known := countBroken(p.Snap.Trials, c)
 		said := words.Either(broken > 0, fmt.Sprintf("broken in %d of %d", broken, known), "never broken")
 		names = append(names, design.Name(c.Name)+" ("+said+")")
 	}
 	return fmt.Sprintf("%d more limits, broken no more often: %s", len(limits), design.Listed(names, "and"))
 }
 
-func (p *panelling) all() []int {
+func (p *progressPanels) allLimits() []int {
 	return lists.Below(len(p.Snap.Definition.Constraints))
 }
 
-// panelChart puts panels under one title, with their numbers behind them or the address where those
-// are fetched.
-func (p *panelling) panelChart(id, title string, drawing chart.Drawing, limits []int) templates.Chart {
+// panelChart puts panels under one title, with their table, or with the address that it is fetched
+// from.
+func (p *progressPanels) panelChart(id, title string, drawing chart.Drawing, limits []int) templates.Chart {
 	c := templates.Chart{ID: id, Title: title, Notes: p.notes, Beside: true, Drawing: drawing}
 	if len(p.Snap.Trials) > tableAtOnce && p.Fetches() {
 		c.Later = p.laterPart("progress-table")
 	} else {
 		c.Table = p.table(limits)
 	}
-	return p.framed(c)
+	return p.withSource(c)
 }
 
-// table is the numbers behind the panels of some limits, of the newest trials where there are many.
-func (p *panelling) table(limits []int) templates.Table {
+// table has the numbers behind the panels of some limits, of the newest trials if there are many.
+func (p *progressPanels) table(limits []int) templates.Table {
 	o, show := p.Snap.Definition.Objective, p.metricColumns()
 	reading := func(t *ledger.Trial, metric string) string {
 		if t != nil {
 			if m, there := t.Metrics[metric]; there {
-				return p.besideToday(show[metric](m.Value), metric, p.Snap.Since(t.Number, metric))
+				return p.withUnitThen(show[metric](m.Value), metric, p.Snap.Since(t.Number, metric))
 			}
 		}
 		return "–"
@@ -156,10 +156,10 @@ func (p *panelling) table(limits []int) templates.Table {
 	table.add(number("Trial", ""), func(i int) string { return strconv.Itoa(i + 1) })
 	table.add(column("Result"+words.Either(limitsChanged(p.Snap.Revisions), " by today’s limits", "")), func(i int) string { return stateWords(p.Snap.Definition, p.Snap.Trials[i]) })
 	table.add(number(design.Capitalised(o.Metric), o.Unit), func(i int) string { return reading(p.Snap.Trials[i], o.Metric) })
-	table.add(number("Best so far", o.Unit), func(i int) string { return reading(p.Snap.Trial(p.best[i]), o.Metric) })
-	if len(p.regret) > 0 {
-		table.add(number("Best in truth", o.Unit), func(i int) string { return words.Rough(p.reachable[i]) })
-		table.add(number("behind what could be had, on average, R(t)/t", design.UnitApart(o.Unit)), func(i int) string { return words.Rough(p.regret[i]) })
+	table.add(number("Best so far", o.Unit), func(i int) string { return reading(p.Snap.Trial(p.bestSoFar[i]), o.Metric) })
+	if len(p.trueMeanRegret) > 0 {
+		table.add(number("Best in truth", o.Unit), func(i int) string { return words.Rough(p.trueOptimum[i]) })
+		table.add(number("behind what could be had, on average, R(t)/t", design.UnitApart(o.Unit)), func(i int) string { return words.Rough(p.trueMeanRegret[i]) })
 	}
 	if p.Readout.Regret != nil {
 		table.add(number("Bound on regret so far", design.UnitApart(o.Unit)), func(i int) string { return words.RoughOr(p.History[i].Regret.Bound) })
@@ -168,7 +168,7 @@ func (p *panelling) table(limits []int) templates.Table {
 		c := p.Snap.Definition.Constraints[j]
 		table.add(number(design.Capitalised(c.Metric), c.Unit), func(i int) string { return reading(p.Snap.Trials[i], c.Metric) })
 		table.add(number(words.Either(c.Name == c.Metric, "Limit", design.Capitalised(c.Name))+" then", c.Unit), func(i int) string {
-			return p.besideToday(design.WriteNumber(p.limits[i][j].Threshold), c.Metric, p.Snap.Trials[i].ChosenSeq)
+			return p.withUnitThen(design.WriteNumber(p.limitsThen[i][j].Threshold), c.Metric, p.Snap.Trials[i].ChosenSeq)
 		})
 		p.violationColumns(&table, c)
 		if _, priced := p.Readout.Multipliers[c.Name]; priced {
@@ -179,10 +179,10 @@ func (p *panelling) table(limits []int) templates.Table {
 	return table.rows(max(0, len(p.Snap.Trials)-mostLines), len(p.Snap.Trials))
 }
 
-// violationColumns are the sums so far, nothing of a limit that was never read.
-func (p *panelling) violationColumns(table *columns, c design.Constraint) {
-	_, known := brokenIn(p.Snap.Trials, c)
-	add := func(name string, s sum) {
+// violationColumns adds the running sums of a limit's violation, empty if it has no reading.
+func (p *progressPanels) violationColumns(table *columns, c design.Constraint) {
+	_, known := countBroken(p.Snap.Trials, c)
+	add := func(name string, s runningSum) {
 		table.add(number(name, design.UnitApart(c.Unit)), func(i int) string { return words.RoughOr(words.Either(known > 0, s.at(i), nil)) })
 	}
 	hard, soft, estimate, bound := p.violationSums(c)
@@ -192,8 +192,9 @@ func (p *panelling) violationColumns(table *columns, c design.Constraint) {
 	add("bound", bound)
 }
 
-// metricColumns write each metric's readings with equally many decimals.
-func (p *panelling) metricColumns() map[string]func(float64) string {
+// metricColumns gives, for each metric, the function that writes all its readings with the same
+// decimals.
+func (p *progressPanels) metricColumns() map[string]func(float64) string {
 	show := map[string]func(float64) string{}
 	for _, metric := range tableMetrics(p.Snap.Definition) {
 		var values []float64
@@ -205,20 +206,21 @@ func (p *panelling) metricColumns() map[string]func(float64) string {
 	return show
 }
 
-// series collects one metric's readings over trials: marks, or spans where there are many.
+// series is one metric's readings over trials, as marks, or as marks and bars if there are many
+// trials.
 type series struct {
-	points marks
-	spans  chart.Trace
-	values []float64
-	first  []float64 // as first told, of those corrected since
+	points   marks
+	spans    chart.Trace
+	values   []float64
+	original []float64 // first values of the readings corrected since
 }
 
-// plot adds the readings of a metric; style says how a trial is marked and stands tells which
-// trials keep a mark of their own among many.
-func (p *panelling) plot(metric string, style func(*ledger.Trial, float64) chart.Style, stands func(*ledger.Trial) bool) series {
-	s := series{points: noMarks(p.Snap.Definition)}
+// seriesOf collects the readings of a metric. style chooses the mark of a reading; stands tells
+// which older trials keep a mark of their own when there are many.
+func (p *progressPanels) seriesOf(metric string, style func(*ledger.Trial, float64) chart.Style, stands func(*ledger.Trial) bool) series {
+	s := series{points: newMarks(p.Snap.Definition)}
 	if p.dense() {
-		s.spans = p.spansOf(metric)
+		s.spans = p.rangeBars(metric)
 	}
 	for i, t := range p.Snap.Trials {
 		m, there := t.Metrics[metric]
@@ -227,32 +229,33 @@ func (p *panelling) plot(metric string, style func(*ledger.Trial, float64) chart
 		case !there:
 			p.plotWaiting(&s.points, t, metric)
 			continue
-		case apart(t, metric):
+		case shownAsDoubted(t, metric):
 			s.points.add(chart.Doubted, t.Number, m.Value, said()+", in doubt", t.Number)
 			continue
 		case !p.dense() || i >= len(p.Snap.Trials)-newestMarks || stands(t):
 			mark := style(t, m.Value)
-			s.points.add(mark, t.Number, m.Value, said()+p.thenWords(mark), t.Number)
+			s.points.add(mark, t.Number, m.Value, said()+p.limitThenWords(mark), t.Number)
 		}
 		s.values = append(s.values, m.Value)
 		if was := firstTold(m); was != nil {
-			s.first = append(s.first, *was)
+			s.original = append(s.original, *was)
 			s.points.add(chart.Original, t.Number, *was, fmt.Sprintf("%s first told as %s, corrected since", metric, words.Quantity(*was, UnitOf(*p.Snap.InUnitsOf(m.ToldSeq), metric))), t.Number)
 		}
 	}
 	return s
 }
 
-// apart tells whether a reading is drawn apart from the others: one that counts, and is in doubt.
-func apart(t *ledger.Trial, metric string) bool { return t.Doubted(metric) && !t.Excluded }
+// shownAsDoubted tells whether a reading is drawn as in doubt, apart from the others: it is in
+// doubt, and its trial counts.
+func shownAsDoubted(t *ledger.Trial, metric string) bool { return t.Doubted(metric) && !t.Excluded }
 
-// spansOf are the bars that stand for the readings of many trials.
-func (p *panelling) spansOf(metric string) chart.Trace {
+// rangeBars are the bars from the lowest to the highest reading of a few trials each.
+func (p *progressPanels) rangeBars(metric string) chart.Trace {
 	bars := chart.Trace{Name: "readings, lowest to highest", Style: chart.Spans}
-	for trials := range slices.Chunk(p.Snap.Trials, p.spanned()) {
+	for trials := range slices.Chunk(p.Snap.Trials, p.trialsPerBar()) {
 		read := ledger.RangeOf()
 		for t, m := range readings(trials, metric) {
-			if !apart(t, metric) {
+			if !shownAsDoubted(t, metric) {
 				read = read.With(ledger.RangeOf(m.Value))
 			}
 		}
@@ -264,8 +267,8 @@ func (p *panelling) spansOf(metric string) chart.Trace {
 	return bars
 }
 
-// thenWords say how a reading stood to the limits of its time, if there are any.
-func (p *panelling) thenWords(style chart.Style) string {
+// limitThenWords says how a reading relates to the limits of its time, "" if there are none.
+func (p *progressPanels) limitThenWords(style chart.Style) string {
 	switch {
 	case style == chart.Excluded:
 		return ", excluded"
@@ -279,10 +282,9 @@ func (p *panelling) thenWords(style chart.Style) string {
 	return ", not known"
 }
 
-// plotWaiting marks what a reading that waits was predicted to be, if anything was known when its
-// trial was chosen.
-func (p *panelling) plotWaiting(points *marks, t *ledger.Trial, metric string) {
-	if !t.Waiting() || !p.foreseen(t, metric) {
+// plotWaiting marks the prediction of a reading that is still to come, if its trial had one.
+func (p *progressPanels) plotWaiting(points *marks, t *ledger.Trial, metric string) {
+	if !t.Waiting() || !p.hadPrediction(t, metric) {
 		return
 	}
 	if mean, there := t.Decision.Mean[metric]; there {
@@ -291,21 +293,21 @@ func (p *panelling) plotWaiting(points *marks, t *ledger.Trial, metric string) {
 	}
 }
 
-// axis is the one on which to draw the series, with what must be seen and, unless that would flatten
-// the rest, what may be; words say which readings lie beyond its range, by the name of what is drawn,
-// since limits of one metric have ranges of their own.
-func (p *panelling) axis(metric, name string, s series, must, may []float64) (axis chart.Axis, said string) {
-	edge := s.points.of(chart.Doubted, chart.Waiting, chart.Recommended) // which must not flatten the rest
+// axis is the y axis for a series. Its range contains must, and values of may unless they would
+// flatten the rest. said says which readings are outside the range, under name, since several
+// limits of one metric have different ranges.
+func (p *progressPanels) axis(metric, name string, s series, must, may []float64) (axis chart.Axis, said string) {
+	edge := s.points.of(chart.Doubted, chart.Waiting, chart.Recommended) // must not flatten the rest
 	if len(s.values)+len(must) == 0 {                                    // there is no rest
 		for _, trace := range edge {
 			must = append(must, lists.Map(trace.Y, func(y any) float64 { return y.(float64) })...)
 		}
 	}
-	m := measureOf(p.Readout.Metrics[metric], s.values, s.first, must, may)
-	within, _ := takeIn(robustRange(m.all(s.values), m.all(must)), m.all(may), dwarfing-1)
-	within, beyond := takeIn(within, m.all(s.first), 1)
-	edged(m, within, edge)
-	if said = beyondWords(m.all(s.values), within); said != "" {
+	m := axisScaleOf(p.Readout.Metrics[metric], s.values, s.original, must, may)
+	within, _ := widen(robustRange(m.allTo(s.values), m.allTo(must)), m.allTo(may), farFactor-1)
+	within, beyond := widen(within, m.allTo(s.original), 1)
+	moveToEdge(m, within, edge)
+	if said = beyondWords(m.allTo(s.values), within); said != "" {
 		said = design.OpeningName(name) + ": " + said
 	}
 	if beyond > 0 {
@@ -314,29 +316,29 @@ func (p *panelling) axis(metric, name string, s series, must, may []float64) (ax
 	return m.axis(within), said
 }
 
-// traces are all that there is to draw of a series.
+// traces lists everything to be drawn of a series.
 func (s *series) traces(lines ...chart.Trace) []chart.Trace {
-	return append(drawable(append([]chart.Trace{s.spans}, lines...)...), s.points.all()...)
+	return append(nonEmpty(append([]chart.Trace{s.spans}, lines...)...), s.points.all()...)
 }
 
-// bestPanel is the objective over trials, with the best reading within the limits so far.
-func (p *panelling) bestPanel() (panel chart.Panel, best, beyond string) {
+// bestPanel is the objective over trials, with a line of the best reading so far within the limits.
+func (p *progressPanels) bestPanel() (panel chart.Panel, best, beyond string) {
 	o := p.Snap.Definition.Objective
 	improved := map[int]bool{}
 	line := chart.Trace{Name: "best reading so far", Style: chart.Step}
 	if len(p.Snap.Definition.Constraints) > 0 {
 		line.Name = "best within today’s limits so far"
 	}
-	for i, number := range p.best {
-		if number > 0 && (i == 0 || p.best[i-1] != number) {
+	for i, number := range p.bestSoFar {
+		if number > 0 && (i == 0 || p.bestSoFar[i-1] != number) {
 			improved[number] = true
 			line.X, line.Y = append(line.X, i+1), append(line.Y, p.Snap.Trial(number).Metrics[o.Metric].Value)
 		}
 	}
-	s := p.plot(o.Metric, func(t *ledger.Trial, _ float64) chart.Style { return styleUnder(p.limits[t.Number-1], t) }, func(t *ledger.Trial) bool { return improved[t.Number] })
-	truth, must, said := p.trueLines()
+	s := p.seriesOf(o.Metric, func(t *ledger.Trial, _ float64) chart.Style { return styleUnder(p.limitsThen[t.Number-1], t) }, func(t *ledger.Trial) bool { return improved[t.Number] })
+	truth, must, said := p.truthLines()
 	if n := len(line.Y); n > 0 {
-		p.hold(&line)
+		p.extend(&line)
 		must = append(must, line.Y[n].(float64))
 	}
 	if r := p.recommended(); r != nil {
@@ -351,11 +353,11 @@ func (p *panelling) bestPanel() (panel chart.Panel, best, beyond string) {
 	return chart.Panel{Title: words.AxisName(design.Capitalised(o.Metric), o.Unit), Height: bestHeight, Y: axis, Traces: s.traces(append(truth, line)...)}, strings.TrimSpace(p.bestWords() + " " + said), beyond
 }
 
-func (p *panelling) bestWords() string {
+func (p *progressPanels) bestWords() string {
 	best := p.Snap.Best()
 	o := p.Snap.Definition.Objective
 	if best == nil {
-		return noBest(p.Snap)
+		return whyNoBest(p.Snap)
 	}
 	text := fmt.Sprintf("Best reading so far: %s at trial %d", words.Quantity(best.Metrics[o.Metric].Value, p.Snap.UnitTold(best.Number, o.Metric)), best.Number)
 	since := 0 // it was read, whichever trial was asked for first
@@ -367,8 +369,9 @@ func (p *panelling) bestWords() string {
 	return words.Either(since > 0, text+fmt.Sprintf("; %s since then.", design.Count(since, "reading", "readings")), text+", the last one.")
 }
 
-// noBest says why no reading is the best so far: none is within every limit, or none of those counts.
-func noBest(snap *ledger.Snapshot) string {
+// whyNoBest says why there is no best reading: no trial is within every limit, or none of those
+// counts.
+func whyNoBest(snap *ledger.Snapshot) string {
 	objective := snap.Definition.Objective.Metric
 	reasons := lists.Pick(snap.Trials, func(t *ledger.Trial) (string, bool) {
 		_, told := t.Metrics[objective]
@@ -385,16 +388,17 @@ func noBest(snap *ledger.Snapshot) string {
 	return "No trial is known to be within every limit yet."
 }
 
-// quiet says why a limit needs no panel, "" where it needs one: never broken as it stood then or stands now, and no
-// reading of five or more nearer to it than half of how far all of them lie apart, if they do.
-func (p *panelling) quiet(j int) string {
+// whyNotDrawn says why limit j gets no panel, "" if it gets one. It gets none without a reading. On
+// a page it also gets none if five readings or more, not all equal, neither break the limit as it
+// was then or is now nor come nearer to it than half their range.
+func (p *progressPanels) whyNotDrawn(j int) string {
 	now := p.Snap.Definition.Constraints[j]
-	title := design.Capitalised(design.Name(now.Name) + words.Either(now.Name != now.Metric, ": ", " ") + asks(now))
+	title := design.Capitalised(design.Name(now.Name) + words.Either(now.Name != now.Metric, ": ", " ") + limitText(now))
 	var values []float64
 	nearest, closest, at := math.Inf(1), math.Inf(1), 0 // under the limits of then and now, and under that of now
 	for t, m := range readings(p.Snap.Trials, now.Metric) {
 		room := now.Headroom(m.Value)
-		if nearest = min(nearest, room, p.limits[t.Number-1][j].Headroom(m.Value)); nearest < 0 {
+		if nearest = min(nearest, room, p.limitsThen[t.Number-1][j].Headroom(m.Value)); nearest < 0 {
 			return ""
 		}
 		if room < closest {
@@ -413,20 +417,20 @@ func (p *panelling) quiet(j int) string {
 		Measured(p.Snap, p.Snap.Trial(at), now.Metric, p.Snap.Trial(at).Metrics[now.Metric]), at, words.RoughlyApart(closest, now.Unit))
 }
 
-// limitPanel is a limit's metric over trials, against the limit as it stood.
-func (p *panelling) limitPanel(j int) (panel chart.Panel, said, beyond string) {
+// limitPanel is a limit's metric over trials, with the limit as it was at each of them.
+func (p *progressPanels) limitPanel(j int) (panel chart.Panel, said, beyond string) {
 	now := p.Snap.Definition.Constraints[j]
 	style := func(t *ledger.Trial, value float64) chart.Style {
-		return readingUnder(p.limits[t.Number-1][j], t, value)
+		return readingUnder(p.limitsThen[t.Number-1][j], t, value)
 	}
-	s := p.plot(now.Metric, style, func(t *ledger.Trial) bool { return style(t, t.Metrics[now.Metric].Value) == chart.Violated })
+	s := p.seriesOf(now.Metric, style, func(t *ledger.Trial) bool { return style(t, t.Metrics[now.Metric].Value) == chart.Violated })
 	path := p.limitPath(j)
 	said, lines := p.limitWords(j), []chart.Trace(nil)
 	if _, priced := p.Readout.Multipliers[now.Name]; priced {
-		average, _ := p.line(sum{"average of the trials so far", chart.Second, func(i int) *float64 { return p.averageOf(j, i) }})
+		average, _ := p.line(runningSum{"average of the trials so far", chart.Second, func(i int) *float64 { return p.averageOf(j, i) }})
 		lines, said = append(lines, average), said+" "+p.averageWords(j)
 	}
-	nearest, others := nearestTo(s.values, path.Y)
+	nearest, others := splitNearest(s.values, path.Y)
 	axis, beyond := p.axis(now.Metric, now.Name, s, nearest, others)
 	for i, y := range path.Y {
 		if len(axis.Range) > 0 && (y < axis.Range[0] || y > axis.Range[1]) {
@@ -435,7 +439,7 @@ func (p *panelling) limitPanel(j int) (panel chart.Panel, said, beyond string) {
 			if i+1 < len(path.X) {
 				until := int(path.X[i+1] - 0.5)
 				when = words.Either(until == from, fmt.Sprintf("for trial %d", from), fmt.Sprintf("for trials %d to %d", from, until))
-				unit = p.limits[from-1][j].Unit
+				unit = p.limitsThen[from-1][j].Unit
 			}
 			said += fmt.Sprintf(" Its limit of %s, %s, lies beyond the range drawn.", words.Quantity(y, unit), when)
 		}
@@ -444,8 +448,8 @@ func (p *panelling) limitPanel(j int) (panel chart.Panel, said, beyond string) {
 	return chart.Panel{Title: title, Height: limitHeight, Y: axis, Traces: s.traces(lines...), Limits: []chart.Limit{path}}, said, beyond
 }
 
-// nearestTo parts the limit that lies nearest to the readings from the others.
-func nearestTo(values, limits []float64) (nearest, others []float64) {
+// splitNearest separates the limit that is nearest to the readings from the others.
+func splitNearest(values, limits []float64) (nearest, others []float64) {
 	if len(values) == 0 || len(limits) == 0 {
 		return limits, nil
 	}
@@ -455,8 +459,8 @@ func nearestTo(values, limits []float64) (nearest, others []float64) {
 	return limits[:1], limits[1:]
 }
 
-// limitPath is the threshold as it stood at each trial; the next one is under the limit of now.
-func (p *panelling) limitPath(j int) chart.Limit {
+// limitPath is the limit as it was when each trial was chosen, and as it is for the next one.
+func (p *progressPanels) limitPath(j int) chart.Limit {
 	now := p.Snap.Definition.Constraints[j]
 	path, was := chart.Limit{Label: limitLabel(now)}, now
 	step := func(i int, c design.Constraint) {
@@ -466,21 +470,21 @@ func (p *panelling) limitPath(j int) chart.Limit {
 		was = c
 	}
 	for i := range p.Snap.Trials {
-		step(i, p.limits[i][j])
+		step(i, p.limitsThen[i][j])
 	}
 	step(len(p.Snap.Trials), now)
 	return path
 }
 
-func (p *panelling) limitWords(j int) string {
+func (p *progressPanels) limitWords(j int) string {
 	now := p.Snap.Definition.Constraints[j]
 	known, then, worst, turned := 0, 0, 0, false
 	for t, m := range readings(p.Snap.Trials, now.Metric) {
 		known++
-		if !p.limits[t.Number-1][j].Holds(m.Value) {
+		if !p.limitsThen[t.Number-1][j].Holds(m.Value) {
 			then++
 		}
-		turned = turned || p.limits[t.Number-1][j].Holds(m.Value) != now.Holds(m.Value)
+		turned = turned || p.limitsThen[t.Number-1][j].Holds(m.Value) != now.Holds(m.Value)
 		if worst == 0 || now.Excess(m.Value) > now.Excess(p.Snap.Trial(worst).Metrics[now.Metric].Value) {
 			worst = t.Number
 		}
@@ -488,10 +492,10 @@ func (p *panelling) limitWords(j int) string {
 	extreme := words.Either(now.Op == ">=", "lowest", "highest")
 	text := fmt.Sprintf("%s: limit broken in %d of %s; %s %s at trial %d.", design.OpeningName(now.Name), then, design.Count(known, "trial", "trials"), extreme,
 		Measured(p.Snap, p.Snap.Trial(worst), now.Metric, p.Snap.Trial(worst).Metrics[now.Metric]), worst)
-	if today, _ := brokenIn(p.Snap.Trials, now); turned {
+	if today, _ := countBroken(p.Snap.Trials, now); turned {
 		text += fmt.Sprintf(" Each is judged by the limit of its time; by today’s, %s, it is %d.", words.Limit(now), today)
 	}
-	for i, then := range slices.Backward(p.limits) {
+	for i, then := range slices.Backward(p.limitsThen) {
 		if then[j].Expression != now.Expression {
 			return text + fmt.Sprintf(" Up to trial %d another formula held; since then it is %s.", i+1, now.Expression)
 		}
@@ -499,14 +503,15 @@ func (p *panelling) limitWords(j int) string {
 	return text
 }
 
-// revisionNames are how the legend calls the marks on the axis.
+// revisionNames are the names, in the legend, of the events on the axis.
 var revisionNames = map[ledger.Kind]string{ledger.Corrected: "correction", ledger.Excluded: "exclusion", ledger.Included: "inclusion",
 	ledger.Reconfigured: "change of settings", ledger.Fitted: "model refitted"}
 
 const limitChanged = "change of a limit"
 
-// events are the marks on the axis; those of one kind that would fall together are one.
-func (p *panelling) events() []chart.Event {
+// events lists the events on the axis. Those of one kind that would be drawn at one place are
+// merged.
+func (p *progressPanels) events() []chart.Event {
 	type place struct {
 		kind string
 		bin  int
@@ -524,7 +529,7 @@ func (p *panelling) events() []chart.Event {
 				kind, text = limitChanged, changed
 			}
 		}
-		here := place{kind, revision.After / p.spanned()}
+		here := place{kind, revision.After / p.trialsPerBar()}
 		if n, there := at[here]; there {
 			counts[n]++
 			list[n].Text = fmt.Sprintf("%d × %s, the first: %s", counts[n], kind, first[n])

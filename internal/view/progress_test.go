@@ -80,14 +80,14 @@ func TestALimitTurnedAroundIsSaid(t *testing.T) {
 	others := newBench(t, twoLimits)
 	others.curve(2, 0.3, "impurity")
 	others.add(ledger.Reconfigured, ledger.ReconfiguredData{Definition: d, Changes: []design.Change{}, Reason: "it is a purity"})
-	says(t, "of as many trials that are others", others.facts(0).panelling().limitWords(0), []string{"limit broken in 1 of 2 trials; lowest 0.4 % at trial 1. Each is judged by the limit of its time; by today’s, ≥ 0.5 %, it is 1."}, nil)
-	if path := b.facts(0).panelling().limitPath(0); !slices.Equal(path.X, []float64{0.5, 3.5}) || !slices.Equal(path.Above, []bool{true, false}) {
+	says(t, "of as many trials that are others", others.facts(0).progressPanels().limitWords(0), []string{"limit broken in 1 of 2 trials; lowest 0.4 % at trial 1. Each is judged by the limit of its time; by today’s, ≥ 0.5 %, it is 1."}, nil)
+	if path := b.facts(0).progressPanels().limitPath(0); !slices.Equal(path.X, []float64{0.5, 3.5}) || !slices.Equal(path.Above, []bool{true, false}) {
 		t.Errorf("the limit is drawn as %+v", path)
 	}
 	revisions := b.snap.Revisions
 	inOther := slices.Clone(d.Constraints)
 	inOther[0].Threshold, inOther[0].Unit = 5000, "ppm"
-	said := limitChanges(revisions[0].Limits, revisions[1].Limits) + "; " + limitChanges(d.Constraints, inOther) + "; " + limitBefore(b.snap, 0) + "; " + limitBefore(b.snap, 1)
+	said := limitChanges(revisions[0].Limits, revisions[1].Limits) + "; " + limitChanges(d.Constraints, inOther) + "; " + formerLimits(b.snap, 0) + "; " + formerLimits(b.snap, 1)
 	says(t, "the change", said, []string{"limit of impurity from ≤ 0.5 to ≥ 0.5 %; limit of impurity from 0.5 % to 5000 ppm; ≤ 0.5 % before trial 4; "}, []string{"pressure"})
 }
 
@@ -107,10 +107,10 @@ func TestAFormulaThatIsAnotherIsSaid(t *testing.T) {
 	if said := v.Of(b.snap.Trial(1)).card().Since; said != "Since it was chosen: formula of load from x to 2*x." {
 		t.Errorf("of a trial that waits it is said: %s", said)
 	}
-	if events := v.panelling().events(); len(events) != 1 || events[0].Text != "formula of load from x to 2*x" {
+	if events := v.progressPanels().events(); len(events) != 1 || events[0].Text != "formula of load from x to 2*x" {
 		t.Errorf("over the trials stands %+v", events)
 	}
-	says(t, "a limit on it", v.panelling().limitWords(0), []string{"limit broken in 0 of 1 trial; highest 0.3 at trial 1. Up to trial 1 another formula held; since then it is 2*x."}, nil)
+	says(t, "a limit on it", v.progressPanels().limitWords(0), []string{"limit broken in 0 of 1 trial; highest 0.3 at trial 1. Up to trial 1 another formula held; since then it is 2*x."}, nil)
 	v.Paper = true
 	if note := v.Trials().Note; strings.Contains(note, "limits") {
 		t.Errorf("below the trials stands %q", note)
@@ -401,7 +401,7 @@ func TestWhatIsDrawnIsNotSaidToBeBeyond(t *testing.T) {
 	}
 	was, is := ledger.Reading{Value: 0.8}, ledger.Reading{Value: 2}
 	b.add(ledger.Corrected, ledger.CorrectedData{Number: 3, Metrics: map[string]ledger.CorrectedValue{"impurity": {Before: &was, After: &is}}, Reason: "typo"})
-	panel, _, beyond := b.facts(0).panelling().limitPanel(0)
+	panel, _, beyond := b.facts(0).progressPanels().limitPanel(0)
 	if high := panel.Y.Range[1]; high < 0.8 || high > 1.4 {
 		t.Fatalf("drawn up to %v, with the first value and without what is further away", high)
 	}
@@ -417,7 +417,7 @@ func TestNoMarkIsLost(t *testing.T) {
 	marks := func(b *bench, style chart.Style, warped *warp.Warp) (axis chart.Axis, drawn chart.Trace) {
 		v := b.facts(0)
 		v.Readout.Metrics["yield"] = study.MetricState{Warp: warped}
-		panel, _, _ := v.panelling().bestPanel()
+		panel, _, _ := v.progressPanels().bestPanel()
 		for _, trace := range panel.Traces {
 			if trace.Style == style {
 				drawn = trace
@@ -502,7 +502,7 @@ func TestALimitThatWasLoosenedFar(t *testing.T) {
 		b.curve(8, 0.2, "yield", "impurity", "pressure")
 		b.limit(0, loosened.to)
 		b.curve(3, 0.3, "yield", "impurity", "pressure")
-		panel, said, _ := b.facts(0).panelling().limitPanel(0)
+		panel, said, _ := b.facts(0).progressPanels().limitPanel(0)
 		if high := panel.Y.Range[1]; high < loosened.least || high > loosened.most {
 			t.Errorf("a limit of 0.5 and then %g, and readings up to 0.835, are drawn on %v", loosened.to, panel.Y.Range)
 		}
@@ -522,17 +522,17 @@ func TestRatiosAreDrawn(t *testing.T) {
 	}
 	v := b.facts(0)
 	v.Readout.Metrics["impurity"] = study.MetricState{Warp: &warp.Warp{Scale: 1, Unit: 1e-6}}
-	panel, _, beyond := v.panelling().limitPanel(0)
+	panel, _, beyond := v.progressPanels().limitPanel(0)
 	if y := panel.Y; !y.Log || !(y.Range[0] > 0 && y.Range[0] < 0.2 && y.Range[1] > 40 && y.Range[1] < 1000) || beyond != "" {
 		t.Errorf("impurity is drawn on %+v; %s", panel.Y, beyond)
 	}
-	if panel, _, _ := v.panelling().limitPanel(1); panel.Y.Log {
+	if panel, _, _ := v.progressPanels().limitPanel(1); panel.Y.Log {
 		t.Error("pressure is drawn by its ratios")
 	}
 	b.limit(0, 0)
 	v = b.facts(0)
 	v.Readout.Metrics["impurity"] = study.MetricState{Warp: &warp.Warp{Scale: 1, Unit: 1e-6}}
-	if panel, _, _ := v.panelling().limitPanel(0); panel.Y.Log {
+	if panel, _, _ := v.progressPanels().limitPanel(0); panel.Y.Log {
 		t.Error("a limit of 0 is drawn on a logarithmic axis")
 	}
 }
@@ -551,7 +551,7 @@ func TestFirstValuesAreTakenIn(t *testing.T) {
 		{[]float64{50}, []float64{48.8, 80}, 0},
 		{[]float64{99, 712, -300}, []float64{60, 100.2}, 2},
 	} {
-		within, beyond := takeIn([]float64{60, 80}, c.first, 1)
+		within, beyond := widen([]float64{60, 80}, c.first, 1)
 		if math.Abs(within[0]-c.want[0]) > 1e-9 || math.Abs(within[1]-c.want[1]) > 1e-9 || beyond != c.beyond {
 			t.Errorf("with %v: from %v, %d beyond; want %v, %d", c.first, within, beyond, c.want, c.beyond)
 		}
@@ -986,17 +986,17 @@ func TestMultipliersOfAnotherAlgorithmsTrials(t *testing.T) {
 		v.History = slices.Repeat([]study.HistoryRow{{Multipliers: map[string]float64{"impurity": 1}}}, len(b.snap.Trials))
 		return v
 	}
-	_, notes := facts(b).panelling().multiplierPanel([]int{0})
+	_, notes := facts(b).progressPanels().multiplierPanel([]int{0})
 	says(t, "the notes", strings.Join(notes, " "), []string{"from the first trial on: another algorithm chose trials 1 and 2, by the numbers on their pages."}, nil)
 	b.limit(0, 0.4)
-	_, notes = facts(b).panelling().multiplierPanel([]int{0})
+	_, notes = facts(b).progressPanels().multiplierPanel([]int{0})
 	says(t, "the notes with a limit moved", strings.Join(notes, " "), []string{"would have been with log-cei and today’s limits from the first trial on: another algorithm"}, nil)
 	v := facts(b)
 	bounded(&v, "impurity", 9)
 	counted := "the trials that the algorithm chose itself, counting trials 1 and 2 of another algorithm"
-	_, regret := v.panelling().regretPanel()
+	_, regret := v.progressPanels().regretPanel()
 	says(t, "the bound on regret", regret, []string{"Over " + counted + ", its bound is 12 points"}, nil)
-	says(t, "that on violation", v.panelling().violationCaption(b.snap.Definition.Constraints[0], v.Readout.Violation["impurity"]), []string{"bound, on " + counted + ", is 9 points"}, nil)
+	says(t, "that on violation", v.progressPanels().violationCaption(b.snap.Definition.Constraints[0], v.Readout.Violation["impurity"]), []string{"bound, on " + counted + ", is 9 points"}, nil)
 	budget := func(chosen ...int) string {
 		return v.riskOf("any limit", &optimizer.Risk{Most: 0.1, Now: 0.1, Trials: 18, Chosen: chosen}).Words
 	}
@@ -1004,7 +1004,7 @@ func TestMultipliersOfAnotherAlgorithmsTrials(t *testing.T) {
 	says(t, "that after a first design", budget(3), []string{"10 % of the 18 trials that the model chooses may break any limit"}, nil)
 	own := newBench(t, twoLimits)
 	own.curve(3, 0, "yield", "impurity", "pressure")
-	if _, notes := facts(own).panelling().multiplierPanel([]int{0}); strings.Contains(strings.Join(notes, " "), "another algorithm") {
+	if _, notes := facts(own).progressPanels().multiplierPanel([]int{0}); strings.Contains(strings.Join(notes, " "), "another algorithm") {
 		t.Errorf("%q", notes)
 	}
 }
@@ -1040,7 +1040,7 @@ func TestARiseNamesTheTrialThatMovedIt(t *testing.T) {
 		for i := range v.History {
 			v.History[i].Multipliers = map[string]float64{"impurity": c.path[i]}
 		}
-		_, notes := v.panelling().multiplierPanel([]int{0})
+		_, notes := v.progressPanels().multiplierPanel([]int{0})
 		says(t, fmt.Sprint(c.path), strings.Join(notes, " "), []string{c.want}, nil)
 	}
 }
@@ -1056,7 +1056,7 @@ func TestARiseBeforeAScaleIsNoReadings(t *testing.T) {
 		for i := range v.History {
 			v.History[i].Multipliers = map[string]float64{"impurity": path[i]}
 		}
-		_, notes := v.panelling().multiplierPanel([]int{0})
+		_, notes := v.progressPanels().multiplierPanel([]int{0})
 		return strings.Join(notes, " ")
 	}
 	for _, impurity := range []float64{0.1, 0.9, 0.2} {
@@ -1085,7 +1085,7 @@ func TestMultipliersGoByTodaysLimits(t *testing.T) {
 		for i, price := range []float64{1, 1, 3} {
 			v.History[i].Multipliers = map[string]float64{"impurity": price}
 		}
-		_, notes := v.panelling().multiplierPanel([]int{0})
+		_, notes := v.progressPanels().multiplierPanel([]int{0})
 		return strings.Join(notes, " ")
 	}
 	says(t, "with the limit where it was", notes(), []string{"It rose after trial 2, not for a reading beyond the limit but"}, []string{"would have been"})
@@ -1110,9 +1110,9 @@ func TestEveryMultiplierIsALineOfItsOwn(t *testing.T) {
 	b.tell(b.ask(0.5), map[string]float64{"yield": 60, "m0": 0.5})
 	v := b.facts(0)
 	v.Readout.Multipliers, v.History = prices, []study.HistoryRow{{Multipliers: map[string]float64{"m9": 1}}}
-	p := v.panelling()
+	p := v.progressPanels()
 	styles := map[chart.Style]string{}
-	panel, _ := p.multiplierPanel(p.all())
+	panel, _ := p.multiplierPanel(p.allLimits())
 	for _, trace := range panel.Traces {
 		styles[trace.Style] += " " + strings.TrimPrefix(trace.Name, "multiplier of ")
 	}

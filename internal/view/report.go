@@ -11,7 +11,7 @@ import (
 	"headroom/web/templates"
 )
 
-// Report is the study in one file: the sections of its board, as paper has them, and what it is.
+// Report is the study in one file: the sections of its board as on paper, and its definition.
 func (v Facts) Report() templates.Report {
 	d := v.Snap.Definition
 	return templates.Report{Board: v.Content(), Made: words.Exact(v.Now), For: v.Who.Name, Parameters: parameterTable(d), Facts: v.studyFacts()}

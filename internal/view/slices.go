@@ -19,9 +19,9 @@ import (
 	"headroom/web/templates"
 )
 
-// sliceGrid is a slice of each metric shown along each parameter, the most influential first.
+// sliceGrid draws a slice of each metric shown along each parameter, the most influential first.
 func (o Outlook) sliceGrid() templates.Chart {
-	along := influences(o.Slices, o.Snap.Definition.Objective.Metric)
+	along := byInfluence(o.Slices, o.Snap.Definition.Objective.Metric)
 	most := max(20, mostFaded/max(1, len(o.Metrics)*len(along)))
 	var cells []chart.Panel
 	left := 0
@@ -40,11 +40,11 @@ func (o Outlook) sliceGrid() templates.Chart {
 	if o.Paper && len(o.Metrics) < len(o.metricsShown()) {
 		notes = append(notes, "The study’s page has those of the other metrics.")
 	}
-	return o.framed(templates.Chart{ID: "chart-slices", Title: "Slices " + o.Through, Notes: notes, Table: o.sliceTable(along), Drawing: chart.Drawing{Cells: cells}})
+	return o.withSource(templates.Chart{ID: "chart-slices", Title: "Slices " + o.Through, Notes: notes, Table: o.sliceTable(along), Drawing: chart.Drawing{Cells: cells}})
 }
 
-// sliceRow is the cells of a metric, on axes that all it shows goes into; left counts the readings
-// that are too far away to be drawn.
+// sliceRow is the cells of a metric, with one y axis that fits all of them; left counts the
+// readings that are too far from the line to be drawn.
 func (o Outlook) sliceRow(metric string, along []study.Slice, most int) (cells []chart.Panel, left int) {
 	var all []float64
 	var doubted []chart.Trace
@@ -69,16 +69,17 @@ func (o Outlook) sliceRow(metric string, along []study.Slice, most int) (cells [
 	for _, limit := range limitsOn(o.Snap.Definition, metric) {
 		all = append(all, limit.Y...)
 	}
-	m := measureOf(o.Readout.Metrics[metric], all)
-	within := robustRange(nil, m.all(all))
-	edged(m, within, doubted)
+	m := axisScaleOf(o.Readout.Metrics[metric], all)
+	within := robustRange(nil, m.allTo(all))
+	moveToEdge(m, within, doubted)
 	for i := range cells {
 		cells[i].Y = m.axis(within)
 	}
 	return cells, left
 }
 
-// pointsWords say what the points beside so many parameters' lines are, where some were left out.
+// pointsWords explains the points, of a study with that many parameters, of which left were left
+// out.
 func pointsWords(parameters, left int) string {
 	switch {
 	case parameters == 1:
@@ -89,7 +90,7 @@ func pointsWords(parameters, left int) string {
 	return "Points are the readings; they fade with the distance of their other settings from the line."
 }
 
-// influenceWords say in which order the parameters stand and by what.
+// influenceWords explains the order of the parameters.
 func (o Outlook) influenceWords(along []study.Slice) string {
 	objective := o.Snap.Definition.Objective
 	changes := func(slice study.Slice) string {
@@ -103,8 +104,8 @@ func (o Outlook) influenceWords(along []study.Slice) string {
 	return fmt.Sprintf("Sorted by how much the expected %s changes from its lowest to its highest along each parameter%s: %s.", design.Name(objective.Metric), others, strings.Join(words.Few(parts, 8), ", "))
 }
 
-// sliceCell is one metric along one parameter; left counts the readings that are too far away to be
-// drawn.
+// sliceCell is one metric along one parameter; left counts the readings that are too far from the
+// line to be drawn.
 func (o Outlook) sliceCell(metric string, slice study.Slice, band study.Band, most int) (cell chart.Panel, left int) {
 	d := o.Snap.Definition
 	p := parameter(d, slice.Parameter)
@@ -115,16 +116,16 @@ func (o Outlook) sliceCell(metric string, slice study.Slice, band study.Band, mo
 		mean.X, mean.Y = append(mean.X, x), append(mean.Y, band.Mean[i])
 		spread.X, spread.Low, spread.High = append(spread.X, x), append(spread.Low, band.Lower95[i]), append(spread.High, band.Upper95[i])
 	}
-	traces := drawable(spread, mean, o.trueAlong(metric, p.Name, slice.At))
+	traces := nonEmpty(spread, mean, o.trueAlong(metric, p.Name, slice.At))
 	if p.Type == design.Categorical {
 		mean.Style, mean.Name, mean.Low, mean.High = chart.Bars, "expected, with the model’s 95"+words.Thin+"% band", spread.Low, spread.High
 		traces = []chart.Trace{mean}
 	}
-	observed, left := o.faded(p.Name, metric, most)
+	observed, left := o.fadedMarks(p.Name, metric, most)
 	return chart.Panel{Group: metric, Title: words.AxisName(design.Capitalised(metric), UnitOf(d, metric)), X: sliceAxis(p, observed...), Traces: append(traces, observed...), Limits: limitsOn(d, metric)}, left
 }
 
-// sliceAxis takes in what was used beyond the bounds.
+// sliceAxis is the x axis, widened to settings used beyond the parameter's bounds.
 func sliceAxis(p design.Parameter, marks ...chart.Trace) chart.Axis {
 	x := axisOf(p)
 	if x.Whole {
@@ -139,8 +140,8 @@ func sliceAxis(p design.Parameter, marks ...chart.Trace) chart.Axis {
 	return x
 }
 
-// worksCell is the chance that a trial works along a parameter, and at the foot where trials failed
-// because of their settings.
+// worksCell is the chance that a trial works along a parameter, with marks at the bottom where
+// trials failed because of their settings.
 func (o Outlook) worksCell(slice study.Slice) chart.Panel {
 	const name = "Chance that a trial works"
 	p := parameter(o.Snap.Definition, slice.Parameter)
@@ -161,16 +162,16 @@ func (o Outlook) worksCell(slice study.Slice) chart.Panel {
 	return chart.Panel{Group: name, Title: name + " (%)", X: sliceAxis(p, failed), Y: chart.Axis{Range: []float64{-4, 104}}, Traces: []chart.Trace{chance, failed}}
 }
 
-// mostFaded is about how many readings the slices draw in all.
+// mostFaded is roughly how many readings the slices draw in all.
 const mostFaded = 700
 
-// fadeLength is the distance, in ranges of the parameters, at which a reading has faded to three
-// fifths; nothing is fainter than faintest.
+// fadeLength is the distance, in ranges of the parameters, at which the opacity of a reading has
+// fallen to exp(−1/2); it never falls below faintest.
 const fadeLength, faintest = 0.25, 0.1
 
-// faded are the readings over one parameter, fading with the distance of their other settings from
-// the line.
-func (o Outlook) faded(name, metric string, most int) (traces []chart.Trace, left int) {
+// fadedMarks are the readings over one parameter, at most most of them, which fade with the
+// distance of their other settings from the line; left counts the others.
+func (o Outlook) fadedMarks(name, metric string, most int) (traces []chart.Trace, left int) {
 	type reading struct {
 		trial *ledger.Trial
 		away  float64
@@ -185,7 +186,7 @@ func (o Outlook) faded(name, metric string, most int) (traces []chart.Trace, lef
 	if len(list) > most {
 		left, list = len(list)-most, list[:most]
 	}
-	points := noMarks(o.Snap.Definition)
+	points := newMarks(o.Snap.Definition)
 	for _, r := range list {
 		m := r.trial.Metrics[metric]
 		points.fade = fadeAt(r.away)
@@ -203,13 +204,13 @@ func (o Outlook) faded(name, metric string, most int) (traces []chart.Trace, lef
 	return points.all(), left
 }
 
-// fadeAt is how much is seen of a mark at that distance.
+// fadeAt is the opacity of a mark at a distance.
 func fadeAt(away float64) float64 {
 	return math.Round(100*math.Max(faintest, math.Exp(-away*away/(2*fadeLength*fadeLength)))) / 100
 }
 
-// distance is how far settings lie from the point in all parameters but one, each measured in its
-// range; another choice is a whole range away.
+// distance is the Euclidean distance of settings from the point in all parameters but one, each in
+// units of its range; different choices are a whole range apart.
 func (o Outlook) distance(settings design.Settings, except string) float64 {
 	sum := 0.0
 	for _, p := range o.Snap.Definition.Parameters {
@@ -229,7 +230,7 @@ func (o Outlook) distance(settings design.Settings, except string) float64 {
 	return math.Sqrt(sum)
 }
 
-// sliceWords say where along the first lines a metric is best.
+// sliceWords says where along the first few slices a metric is best.
 func (o Outlook) sliceWords(metric string, along []study.Slice) string {
 	d := o.Snap.Definition
 	lowest := d.Objective.Direction == "minimize"
@@ -240,7 +241,7 @@ func (o Outlook) sliceWords(metric string, along []study.Slice) string {
 	var parts []string
 	for _, slice := range along[:min(most, len(along))] {
 		band, p := slice.Metrics[metric], parameter(d, slice.Parameter)
-		best, narrowed := bestOf(band.Mean, slice.Open, lowest)
+		best, narrowed := bestIndex(band.Mean, slice.Open, lowest)
 		show, where := words.Alike(band.SD[best]), "at "+design.Name(p.Name)+" "+words.With(design.Name(design.WriteSetting(p, slice.At[best])), p.Unit)+words.Either(narrowed, " (of what may be chosen)", "")
 		if show(slices.Min(band.Mean)) == show(slices.Max(band.Mean)) {
 			where = "all along " + design.Name(p.Name)
@@ -251,9 +252,10 @@ func (o Outlook) sliceWords(metric string, along []study.Slice) string {
 	return fmt.Sprintf("Expected %s along %s is %s: %s.", words.AxisName(design.Name(metric), UnitOf(d, metric)), lines, words.Either(lowest, "lowest", "highest"), strings.Join(parts, ", "))
 }
 
-// bestOf is where the highest or the lowest value is among those that may be chosen, and whether that
-// narrowed it down; among all where none may be.
-func bestOf(values []float64, open []bool, lowest bool) (best int, narrowed bool) {
+// bestIndex is the index of the lowest or highest value among the open ones, or among all if none
+// is open. narrowed tells whether a better value is not open. NaN is no value; the index is -1 if
+// there is none.
+func bestIndex(values []float64, open []bool, lowest bool) (best int, narrowed bool) {
 	better := func(i, j int) bool {
 		if j < 0 {
 			return !math.IsNaN(values[i])
@@ -275,7 +277,7 @@ func bestOf(values []float64, open []bool, lowest bool) (best int, narrowed bool
 	return best, better(ofAll, best)
 }
 
-// sliceTable is the numbers behind the slices, some of those of long ones.
+// sliceTable has the numbers behind the slices, every sixth of those of long ones.
 func (o Outlook) sliceTable(along []study.Slice) templates.Table {
 	d := o.Snap.Definition
 	type place struct {
@@ -310,7 +312,7 @@ func (o Outlook) sliceTable(along []study.Slice) templates.Table {
 		add(number("95 % from", unit), value(func(b study.Band) []float64 { return b.Lower95 }))
 		add(number("to", unit), value(func(b study.Band) []float64 { return b.Upper95 }))
 	}
-	if limits := o.foretoldLimits(); limits != "" {
+	if limits := o.predictableLimits(); limits != "" {
 		add(number("Chance within "+limits, ""), func(at place) string { return words.Percent(at.Feasible[at.i]) })
 	}
 	if slices.ContainsFunc(along, func(s study.Slice) bool { return s.Works != nil }) {
@@ -325,18 +327,18 @@ func limitsOn(d design.Definition, metric string) []chart.Limit {
 	})
 }
 
-// SliceSamples is how many values of a parameter a chart of the model asks for.
+// SliceSamples is how many values of a parameter a slice has.
 const SliceSamples = 61
 
 // mostSlices is how many slices are drawn before the page shows one metric at a time.
 const mostSlices = 24
 
-// Outlook is what of the model is to be shown.
+// Outlook is Facts with the viewer's choice of what to draw of the model.
 type Outlook struct {
 	Facts
-	Point   design.Settings
-	Through string
-	Held    string // the same, of the settings that a chart has no axis for
+	Point   design.Settings // that the slices pass through
+	Through string          // the point in words
+	Held    string          // the same, of the settings that a chart has no axis for
 	Metrics []string
 	Metric  string // of the map
 	X, Y    string // its axes, "" where there is no map
@@ -344,8 +346,8 @@ type Outlook struct {
 	form    templates.Form
 }
 
-// Outlook reads what to show from the query, and chooses well what that leaves open. It has the axes
-// of a map once there are slices.
+// Outlook reads the choice from the query and fills in defaults. It chooses the axes of a map only
+// once v.Slices is there.
 func (v Facts) Outlook() Outlook {
 	d := v.Snap.Definition
 	v.Query = BeliefsQuery(v.Query, v.Snap)
@@ -375,11 +377,11 @@ func (v Facts) Outlook() Outlook {
 	return o
 }
 
-// chooseAxes takes the axes of the map that were asked for, or the two parameters along which the
-// objective changes most.
+// chooseAxes takes the axes that the query names, or the two parameters along which the objective
+// changes most.
 func (o *Outlook) chooseAxes() {
 	d := o.Snap.Definition
-	influences := slices.DeleteFunc(influences(o.Slices, d.Objective.Metric), func(s study.Slice) bool { return !slices.Contains(mapNames(d), s.Parameter) })
+	influences := slices.DeleteFunc(byInfluence(o.Slices, d.Objective.Metric), func(s study.Slice) bool { return !slices.Contains(mapNames(d), s.Parameter) })
 	if len(influences) < 2 {
 		return
 	}
@@ -390,9 +392,9 @@ func (o *Outlook) chooseAxes() {
 	}
 }
 
-// influences are slices in order of influence: by how much the expected objective changes along
-// each parameter, the others held at the point shown.
-func influences(all []study.Slice, objective string) []study.Slice {
+// byInfluence sorts slices by how much the expected objective changes along each, the largest
+// first.
+func byInfluence(all []study.Slice, objective string) []study.Slice {
 	return slices.SortedStableFunc(slices.Values(all), func(a, b study.Slice) int { return cmp.Compare(influence(b, objective), influence(a, objective)) })
 }
 
@@ -405,8 +407,8 @@ func influence(along study.Slice, objective string) float64 {
 	return slices.Max(mean) - slices.Min(mean)
 }
 
-// readPins takes the point from the fields that the person set and tells whether any was. The others
-// follow the recommendation.
+// readPins moves the point to the settings in the query, and tells whether that changed it.
+// Settings that the query leaves out follow the recommendation.
 func (o *Outlook) readPins() bool {
 	changed := false
 	for i, p := range o.Snap.Definition.Parameters {
@@ -417,7 +419,7 @@ func (o *Outlook) readPins() bool {
 		}
 		text := o.Query.Get(field)
 		o.form.Values.Set(field, text)
-		value, err := pinned(p, text)
+		value, err := readPin(p, text)
 		if err != nil {
 			o.form.Errors[field] = err.Error()
 			continue
@@ -428,7 +430,7 @@ func (o *Outlook) readPins() bool {
 	return changed
 }
 
-func pinned(p design.Parameter, text string) (design.Value, error) {
+func readPin(p design.Parameter, text string) (design.Value, error) {
 	if p.Type == design.Categorical {
 		if slices.Contains(p.Choices, text) {
 			return design.TextValue(text), nil
@@ -445,23 +447,24 @@ func pinned(p design.Parameter, text string) (design.Value, error) {
 	return design.NumberValue(x), nil
 }
 
-// smoothSamples is how many values of a parameter a map asks for where both have an order.
+// smoothSamples is how many values each parameter of a map has if both are ordered.
 const smoothSamples = 41
 
-// MapSamples is how many values of a parameter a map asks for: fewer beside choices, which have no
-// order and so no values between.
+// MapSamples is how many values each parameter of a map has: fewer if one is a choice, which has no
+// values in between.
 func (o Outlook) MapSamples() int {
 	return words.Either(o.smooth(), smoothSamples, 7)
 }
 
-// smooth tells whether both axes of the map have an order.
+// smooth tells whether both axes of the map are ordered.
 func (o Outlook) smooth() bool {
 	d := o.Snap.Definition
 	return parameter(d, o.X).Type != design.Categorical && parameter(d, o.Y).Type != design.Categorical
 }
 
-// trueAlong is a metric along a parameter as it is in truth at the next trial, nothing where nobody
-// knows it, as beyond absolute zero, or only listed settings can be played.
+// trueAlong is the true value of a metric along a parameter at the next trial. It is empty if it is
+// not known, or if only listed settings can be played, and leaves out what is not finite, as below
+// absolute zero.
 func (o Outlook) trueAlong(metric, parameter string, at []design.Value) chart.Trace {
 	line := chart.Trace{Name: truthName, Style: chart.Truth}
 	lab := o.lab()

@@ -24,10 +24,10 @@ import (
 	"headroom/web/templates"
 )
 
-// UnitOf is a metric's unit.
+// UnitOf returns a metric's unit.
 func UnitOf(d design.Definition, metric string) string { return d.Metric(metric).Unit }
 
-// Told lists the metrics that people tell, in the order of the study.
+// Told lists the metrics that people tell, in the study's order.
 func Told(d design.Definition) []string {
 	return metricNames(d, func(m design.MetricInfo) bool { return !m.Known })
 }
@@ -37,13 +37,14 @@ func Modelled(d design.Definition) []string {
 	return metricNames(d, func(m design.MetricInfo) bool { return m.Modelled })
 }
 
-// tableMetrics are all metrics that a trial can have a value of: those told, then those worked out.
+// tableMetrics lists all metrics of which a trial can have a value: those told, then those
+// computed.
 func tableMetrics(d design.Definition) []string {
-	return append(Told(d), workedOut(d)...)
+	return append(Told(d), computedMetrics(d)...)
 }
 
-// workedOut lists the metrics that are worked out when a trial is chosen.
-func workedOut(d design.Definition) []string {
+// computedMetrics lists the metrics that are computed from a trial's settings when it is chosen.
+func computedMetrics(d design.Definition) []string {
 	return metricNames(d, func(m design.MetricInfo) bool { return m.Known })
 }
 
@@ -51,7 +52,7 @@ func metricNames(d design.Definition, keep func(design.MetricInfo) bool) []strin
 	return lists.Pick(d.Metrics(), func(m design.MetricInfo) (string, bool) { return m.Name, keep(m) })
 }
 
-// inOrder lists the metrics of m in the order of the study.
+// inOrder lists the keys of m, which are metrics, in the study's order.
 func inOrder[T any](d design.Definition, m map[string]T) []string {
 	return slices.DeleteFunc(tableMetrics(d), func(metric string) bool { _, there := m[metric]; return !there })
 }
@@ -61,56 +62,56 @@ func parameter(d design.Definition, name string) design.Parameter {
 	return found
 }
 
-// axisNames are the parameters that can be set, which charts can have along an axis.
+// axisNames lists the parameters that can be set, which can be the axis of a chart.
 func axisNames(d design.Definition) []string {
 	return lists.Pick(d.Parameters, func(p design.Parameter) (string, bool) { return p.Name, p.Type != design.Remainder })
 }
 
-// mapNames are the parameters that a map can have for axes.
+// mapNames lists the parameters that can be an axis of a map.
 func mapNames(d design.Definition) []string {
 	return lists.Pick(d.Parameters, func(p design.Parameter) (string, bool) { return p.Name, p.Mapped() })
 }
 
-// limited tells whether there are limits at all: without them, every trial is within all of them,
-// which says nothing.
+// limited tells whether the study has limits. Without any, every trial is within all limits, which
+// says nothing.
 func limited(d design.Definition) bool { return len(d.Constraints) > 0 }
 
-// sampled tells whether each decision needs the value of a limit at every candidate, which come
-// through the API.
+// sampled tells whether a limit's value has to be given for every candidate at each decision, which
+// is possible only through the API.
 func sampled(d design.Definition) bool {
 	return slices.ContainsFunc(d.Constraints, func(c design.Constraint) bool { return c.Sampled })
 }
 
-// unread lists the modelled metrics of which no included trial has a reading. Of them nothing is
-// known but the prior, which is not shown.
+// unread lists the modelled metrics without a reading in an included trial. Only their prior is
+// known, which is not shown.
 func unread(snap *ledger.Snapshot) []string {
 	return slices.DeleteFunc(Modelled(snap.Definition), snap.HasReading)
 }
 
-// without says that metrics have no reading, or none that counts where some were taken out.
-func without(snap *ledger.Snapshot, metrics []string) string {
-	return design.Listed(metrics, "and") + " " + words.Either(len(metrics) == 1, "is", "are") + " without a reading" + words.Either(tookOut(snap), " that counts", "")
+// noReadingWords says that metrics have no reading, or none that counts where some were excluded.
+func noReadingWords(snap *ledger.Snapshot, metrics []string) string {
+	return design.Listed(metrics, "and") + " " + words.Either(len(metrics) == 1, "is", "are") + " without a reading" + words.Either(readingsExcluded(snap), " that counts", "")
 }
 
-// tookOut tells whether a trial that was read was excluded.
-func tookOut(snap *ledger.Snapshot) bool {
+// readingsExcluded tells whether an excluded trial has readings.
+func readingsExcluded(snap *ledger.Snapshot) bool {
 	return slices.ContainsFunc(snap.Trials, func(t *ledger.Trial) bool { return t.Excluded && len(t.Metrics) > 0 })
 }
 
-// withoutNoise says what ± means of an expected value.
+// withoutNoise explains the ± of an expected value.
 const withoutNoise = "(± holds about two times in three, without the noise of a reading)"
 
-// expectedWords are what the model expects of a metric somewhere.
+// expectedWords says what the model expects of a metric, with its standard deviation.
 func expectedWords(d design.Definition, metric string, mean, sd ledger.Numbers) string {
 	return "expected " + words.Uncertain(mean[metric], sd[metric], UnitOf(d, metric))
 }
 
-// remainderNames are those of what mixtures leave.
+// remainderNames lists the parameters that are what the others leave of a mixture.
 func remainderNames(d design.Definition) []string {
 	return lists.Pick(d.Parameters, func(p design.Parameter) (string, bool) { return design.Name(p.Name), p.Type == design.Remainder })
 }
 
-// readings are those of a metric among trials, each with its trial.
+// readings iterates over the trials that have a reading of a metric, with the reading.
 func readings(trials []*ledger.Trial, metric string) iter.Seq2[*ledger.Trial, ledger.Measurement] {
 	return func(yield func(*ledger.Trial, ledger.Measurement) bool) {
 		for _, t := range trials {
@@ -121,8 +122,9 @@ func readings(trials []*ledger.Trial, metric string) iter.Seq2[*ledger.Trial, le
 	}
 }
 
-// brokenIn counts the trials that broke a limit as it stands now, and those of which that is known.
-func brokenIn(trials []*ledger.Trial, c design.Constraint) (n, known int) {
+// countBroken counts the trials that break a limit as it is now (n), and those with a reading
+// (known).
+func countBroken(trials []*ledger.Trial, c design.Constraint) (n, known int) {
 	for _, m := range readings(trials, c.Metric) {
 		known++
 		if !c.Holds(m.Value) {
@@ -132,11 +134,11 @@ func brokenIn(trials []*ledger.Trial, c design.Constraint) (n, known int) {
 	return n, known
 }
 
-func ended(trials []*ledger.Trial, status ledger.Status) int {
+func countStatus(trials []*ledger.Trial, status ledger.Status) int {
 	return lists.Count(trials, func(t *ledger.Trial) bool { return t.Status == status })
 }
 
-func asks(c design.Constraint) string {
+func limitText(c design.Constraint) string {
 	return words.Either(c.Name != c.Metric, design.Name(c.Metric)+" ", "") + words.Limit(c)
 }
 
@@ -144,7 +146,7 @@ func limitsText(d design.Definition, metric string) string {
 	return strings.Join(lists.Pick(d.Constraints, func(c design.Constraint) (string, bool) { return words.Limit(c), c.Metric == metric }), ", ")
 }
 
-// settingsOf are a trial's settings in the order of the study.
+// settingsOf lists a trial's settings in the study's order.
 func settingsOf(d design.Definition, values design.Settings) []templates.Setting {
 	return lists.Pick(d.Parameters, func(p design.Parameter) (templates.Setting, bool) {
 		value, there := values[p.Name]
@@ -152,8 +154,8 @@ func settingsOf(d design.Definition, values design.Settings) []templates.Setting
 	})
 }
 
-// inUnits are settings, each in a unit of its own.
-func inUnits(list []templates.Setting, unit func(name string) string) []templates.Setting {
+// withUnits sets the unit of each setting in list, and returns list.
+func withUnits(list []templates.Setting, unit func(name string) string) []templates.Setting {
 	for i := range list {
 		list[i].Unit = unit(list[i].Name)
 	}
@@ -170,7 +172,7 @@ func settingsWords(list []templates.Setting) string {
 	}), ", ")
 }
 
-// Stamp is a moment at which something happened as people read it, Deadline one at which something ends.
+// Stamp describes a past moment, Deadline a future one.
 func Stamp(at, now time.Time) templates.Stamp    { return stamp(at, words.Ago(at, now)) }
 func Deadline(at, now time.Time) templates.Stamp { return stamp(at, words.Until(at, now)) }
 
@@ -178,7 +180,7 @@ func stamp(at time.Time, away string) templates.Stamp {
 	return templates.Stamp{Ago: away, Exact: words.Exact(at), ISO: at.UTC().Format(time.RFC3339)}
 }
 
-// OptionalStamp is a moment that there may not have been.
+// OptionalStamp describes a past moment; it is empty where at is nil.
 func OptionalStamp(at *time.Time, now time.Time) templates.Stamp {
 	if at == nil {
 		return templates.Stamp{}
@@ -186,13 +188,13 @@ func OptionalStamp(at *time.Time, now time.Time) templates.Stamp {
 	return Stamp(*at, now)
 }
 
-// number and column are columns of a table, of numbers and of words.
+// number and column are a table's columns of numbers and of words.
 func number(name, unit string) templates.Column {
 	return templates.Column{Name: name, Unit: unit, Number: true}
 }
 func column(name string) templates.Column { return templates.Column{Name: name} }
 
-// columns are a table column by column, each with what it says of a row.
+// columns is a table under construction: each column's head, and the function that gives its cells.
 type columns struct {
 	head  []templates.Column
 	cells []func(row int) string
@@ -242,7 +244,7 @@ func stateWords(d design.Definition, t *ledger.Trial) string {
 	return said
 }
 
-// Measured is a reading with its unit, and its own standard deviation if one was told.
+// Measured writes a reading with its unit, and its own standard deviation if one was told.
 func Measured(snap *ledger.Snapshot, t *ledger.Trial, metric string, m ledger.Measurement) string {
 	unit := snap.UnitTold(t.Number, metric)
 	if m.StdDev != nil {
@@ -251,7 +253,7 @@ func Measured(snap *ledger.Snapshot, t *ledger.Trial, metric string, m ledger.Me
 	return words.Quantity(m.Value, unit)
 }
 
-// firstTold is the value of a reading as it was first told, where it is another by now.
+// firstTold returns the value that was told first, nil if the reading still has it.
 func firstTold(m ledger.Measurement) *float64 {
 	if m.Original != nil && *m.Original == m.Value {
 		return nil
@@ -259,7 +261,7 @@ func firstTold(m ledger.Measurement) *float64 {
 	return m.Original
 }
 
-// markOf is the shape that says how a trial stands.
+// markOf returns the mark that shows a trial's state in tables and maps.
 func markOf(d design.Definition, t *ledger.Trial) string {
 	switch {
 	case t.Waiting() && (t.Feasible == nil || !limited(d)):
@@ -270,7 +272,7 @@ func markOf(d design.Definition, t *ledger.Trial) string {
 	return string(styleOf(t))
 }
 
-// styleOf is the mark of a trial whose value is known.
+// styleOf returns the mark of a trial by whether it is within the limits.
 func styleOf(t *ledger.Trial) chart.Style {
 	switch {
 	case t.Feasible == nil:
@@ -281,9 +283,9 @@ func styleOf(t *ledger.Trial) chart.Style {
 	return chart.Violated
 }
 
-// fruitless says how all trials ended when none brought a result, "" when some did or may still.
-func fruitless(trials []*ledger.Trial) string {
-	n, failed, abandoned := len(trials), ended(trials, ledger.StatusFailed), ended(trials, ledger.StatusAbandoned)
+// whyNoResults says how all trials ended if none brought a result, "" if some did or still may.
+func whyNoResults(trials []*ledger.Trial) string {
+	n, failed, abandoned := len(trials), countStatus(trials, ledger.StatusFailed), countStatus(trials, ledger.StatusAbandoned)
 	switch {
 	case n == 0 || failed+abandoned < n:
 		return ""
@@ -297,18 +299,18 @@ func fruitless(trials []*ledger.Trial) string {
 	return fmt.Sprintf("none of the %d trials was run", n)
 }
 
-// idle says how the trials ended, for when none waits.
-func idle(trials []*ledger.Trial) string {
+// howTrialsEnded says how the trials ended, for when none is waiting.
+func howTrialsEnded(trials []*ledger.Trial) string {
 	if len(trials) == 0 {
 		return "There are no trials yet."
 	}
-	if said := fruitless(trials); said != "" {
+	if said := whyNoResults(trials); said != "" {
 		return design.Capitalised(said) + "."
 	}
 	read := len(trials)
 	var others []string
 	for _, status := range []ledger.Status{ledger.StatusFailed, ledger.StatusAbandoned} {
-		if n := ended(trials, status); n > 0 {
+		if n := countStatus(trials, status); n > 0 {
 			others, read = append(others, strconv.Itoa(n)+" "+endWords(status, n)), read-n
 		}
 	}
@@ -328,11 +330,12 @@ func endWords(status ledger.Status, n int) string {
 	return "were not run"
 }
 
-// descriptions turns Markdown into HTML. Raw HTML and dangerous addresses are left out by goldmark
-// itself, pictures by withoutImages: nothing in a description can reach another host.
+// descriptions converts Markdown to HTML. goldmark itself leaves out raw HTML and dangerous
+// addresses, and withoutImages the pictures: a description cannot make a browser contact another
+// host.
 var descriptions = goldmark.New(goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(withoutImages{}, 100))))
 
-// Markdown returns safe HTML.
+// Markdown converts to safe HTML.
 func Markdown(source string) string {
 	var out bytes.Buffer
 	if err := descriptions.Convert([]byte(source), &out); err != nil {
@@ -341,14 +344,15 @@ func Markdown(source string) string {
 	return out.String()
 }
 
-// withoutImages writes only the words of each picture.
+// withoutImages renders a picture as its text only.
 type withoutImages struct{}
 
 func (withoutImages) RegisterFuncs(register renderer.NodeRendererFuncRegisterer) {
 	register.Register(ast.KindImage, func(util.BufWriter, []byte, ast.Node, bool) (ast.WalkStatus, error) { return ast.WalkContinue, nil })
 }
 
-// Algorithm is the description of an algorithm, of the first one when there is none of that name.
+// Algorithm returns the description of an algorithm, or of the first one if there is none of that
+// name.
 func Algorithm(name string) policy.Description {
 	if found, there := policy.Find(name); there {
 		return found
@@ -356,12 +360,12 @@ func Algorithm(name string) policy.Description {
 	return policy.Descriptions()[0]
 }
 
-// limitChanges say which limits differ, or the formulas of what they limit, "" when none do.
+// limitChanges says which limits, or formulas of limited metrics, differ, "" if none do.
 func limitChanges(before, after []design.Constraint) string {
 	var parts []string
 	for j, c := range after {
 		if was := before[j]; limitDiffers(was, c) {
-			parts = append(parts, fmt.Sprintf("limit of %s from %s to %s", design.Name(c.Name), signTurned(was, c)+words.Quantity(was.Threshold, words.Either(was.Unit == c.Unit, "", was.Unit)), signTurned(c, was)+words.Quantity(c.Threshold, c.Unit)))
+			parts = append(parts, fmt.Sprintf("limit of %s from %s to %s", design.Name(c.Name), changedSign(was, c)+words.Quantity(was.Threshold, words.Either(was.Unit == c.Unit, "", was.Unit)), changedSign(c, was)+words.Quantity(c.Threshold, c.Unit)))
 		}
 		formula := fmt.Sprintf("formula of %s from %s to %s", design.Name(c.Metric), before[j].Expression, c.Expression)
 		if before[j].Expression != c.Expression && !slices.Contains(parts, formula) { // limits of one metric share it
@@ -371,7 +375,7 @@ func limitChanges(before, after []design.Constraint) string {
 	return strings.Join(parts, ", ")
 }
 
-// unitChanges say which units differ. No number is converted.
+// unitChanges says which units differ. Numbers are never converted.
 func unitChanges(before, after design.Definition) (parts []string) {
 	add := func(name, was, is string) {
 		if was != is {
@@ -387,19 +391,20 @@ func unitChanges(before, after design.Definition) (parts []string) {
 	return parts
 }
 
-// limitDiffers tells whether a limit asked something else before.
+// limitDiffers tells whether two versions of a limit differ in threshold or direction.
 func limitDiffers(was, now design.Constraint) bool {
 	return was.Threshold != now.Threshold || was.Op != now.Op
 }
 
-// limitsChanged tells whether a limit of a study was ever another one.
+// limitsChanged tells whether any limit of the study was ever different.
 func limitsChanged(revisions []ledger.Revision) bool {
 	return slices.ContainsFunc(revisions, func(revision ledger.Revision) bool {
 		return !slices.EqualFunc(revisions[0].Limits, revision.Limits, func(was, c design.Constraint) bool { return !limitDiffers(was, c) })
 	})
 }
 
-// signTurned is the sign of a limit where at another time it had the other.
-func signTurned(one, other design.Constraint) string {
+// changedSign is the sign of a limit whose other version has the opposite one, "" if both are
+// equal.
+func changedSign(one, other design.Constraint) string {
 	return words.Either(one.Op == other.Op, "", words.Sign(one.Op)+" ")
 }

@@ -17,27 +17,28 @@ import (
 	"headroom/web/templates"
 )
 
-type panelling struct {
+// progressPanels makes the panels over trials. What it holds has an entry for each trial.
+type progressPanels struct {
 	Facts
-	limits [][]design.Constraint // as they stood when each trial was chosen
-	best   []int
-	sums   [][]optimizer.Tally // of each limit up to each trial
-	// In truth, where it is known: the best that could be had in each trial, what they come to on
-	// average, and how far behind what could be had they are on average.
-	reachable, average, regret []float64
-	regretted                  []float64 // the sum of how far the algorithm's own trials are behind it
-	notes                      []string
+	limitsThen [][]design.Constraint // when the trial was chosen
+	bestSoFar  []int                 // number of the best trial up to this one, 0 for none
+	tallies    [][]optimizer.Tally   // violation of each limit up to this trial
+	// Empty unless a simulated lab knows the truth: the optimum, and the means up to this trial of
+	// its values and of its regret.
+	trueOptimum, trueAverage, trueMeanRegret []float64
+	trueRegret                               []float64 // sum over the trials that the algorithm chose
+	notes                                    []string  // sentences under the chart being made
 }
 
-func (v Facts) panelling() *panelling {
-	p := &panelling{Facts: v, limits: v.Snap.LimitsThrough(), best: v.Snap.BestSoFar(), sums: v.Snap.ViolationSoFar()}
-	p.truth()
+func (v Facts) progressPanels() *progressPanels {
+	p := &progressPanels{Facts: v, limitsThen: v.Snap.LimitsThrough(), bestSoFar: v.Snap.BestSoFar(), tallies: v.Snap.ViolationSoFar()}
+	p.computeTruth()
 	return p
 }
 
-// posed is the simulated laboratory that answers, where the study has asked its problem as it
-// stands all along, so that the problem's best settings are its own; else nil.
-func (p *panelling) posed() design.SimulatedLab {
+// labOfProblem is the simulated laboratory that answers, if the study has always had the limits of
+// its problem, so that the problem's optimum is the study's; else nil.
+func (p *progressPanels) labOfProblem() design.SimulatedLab {
 	d, lab := p.Snap.Definition, p.lab()
 	if lab == nil {
 		return nil
@@ -54,14 +55,14 @@ func (p *panelling) posed() design.SimulatedLab {
 	return lab
 }
 
-// truth works out, for each trial, what is true where that is known:
+// computeTruth computes for each trial t, where the truth is known,
 //
-//	f*_t, (1/t) Σ_{s≤t} f_s(x_s), and R(t)/t = (1/t) Σ_{s≤t} (f*_s − f_s(x_s))
+//	f*_t, (1/t) Σ_{s≤t} f_s(x_s), and R(t)/t = (1/t) Σ_{s≤t} (f*_s − f_s(x_s)),
 //
-// and the sum of the last over those that the algorithm chose and that count. Where limits were
-// broken that may be negative.
-func (p *panelling) truth() {
-	lab := p.posed()
+// and the sum of f*_s − f_s(x_s) over the trials that the algorithm chose and that count. Where
+// limits were broken, regret may be negative.
+func (p *progressPanels) computeTruth() {
+	lab := p.labOfProblem()
 	if lab == nil {
 		return
 	}
@@ -74,61 +75,61 @@ func (p *panelling) truth() {
 				chosen += behind
 			}
 		}
-		p.reachable, p.regretted = append(p.reachable, most), append(p.regretted, chosen)
-		p.average, p.regret = append(p.average, reached/count), append(p.regret, sum/max(count, 1))
+		p.trueOptimum, p.trueRegret = append(p.trueOptimum, most), append(p.trueRegret, chosen)
+		p.trueAverage, p.trueMeanRegret = append(p.trueAverage, reached/count), append(p.trueMeanRegret, sum/max(count, 1))
 	}
 }
 
-func (p *panelling) denseWords() string {
+func (p *progressPanels) denseWords() string {
 	return fmt.Sprintf("Of %s, single marks are the newest %d, those that broke a limit and those that were the best so far; each grey bar spans all readings of %s, lowest to highest.",
-		design.Count(len(p.Snap.Trials), "trial", "trials"), newestMarks, design.Count(p.spanned(), "trial", "trials"))
+		design.Count(len(p.Snap.Trials), "trial", "trials"), newestMarks, design.Count(p.trialsPerBar(), "trial", "trials"))
 }
 
-// spanned is how many trials a bar spans.
-func (p *panelling) spanned() int { return max(1, (len(p.Snap.Trials)+spans-1)/spans) }
+// trialsPerBar is how many trials share a bar.
+func (p *progressPanels) trialsPerBar() int { return max(1, (len(p.Snap.Trials)+mostBars-1)/mostBars) }
 
-func (p *panelling) note(sentences ...string) {
+func (p *progressPanels) addNotes(sentences ...string) {
 	p.notes = append(p.notes, lists.Pick(sentences, func(sentence string) (string, bool) { return sentence, sentence != "" })...)
 }
 
 // dense tells whether there are too many trials for a mark each.
-func (p *panelling) dense() bool { return len(p.Snap.Trials) > mostMarks }
+func (p *progressPanels) dense() bool { return len(p.Snap.Trials) > mostMarks }
 
-// sum is a figure so far over trials: at gives it after trial i+1, nil where it is not known.
-type sum struct {
+// runningSum is a running figure: at gives its value after trial i+1, nil where that is not known.
+type runningSum struct {
 	name  string
 	style chart.Style
 	at    func(i int) *float64
 }
 
-// line is the sum as it is drawn, holding what it came to until the next trial, and its values.
-func (p *panelling) line(s sum) (line chart.Trace, values []float64) {
+// line draws a running sum as steps that hold until the next trial, and returns the values drawn.
+func (p *progressPanels) line(s runningSum) (line chart.Trace, values []float64) {
 	line = chart.Trace{Name: s.name, Style: s.style}
 	for i := range p.Snap.Trials {
-		if y := s.at(i); y != nil && !p.between(i) {
+		if y := s.at(i); y != nil && !p.omitted(i) {
 			line.X, line.Y, values = append(line.X, i+1), append(line.Y, *y), append(values, *y)
 		}
 	}
-	p.hold(&line)
+	p.extend(&line)
 	return line, values
 }
 
-// hold lets a line hold what it came to until the next trial.
-func (p *panelling) hold(line *chart.Trace) {
+// extend lets the last value of a line hold until the next trial.
+func (p *progressPanels) extend(line *chart.Trace) {
 	if n := len(line.X); n > 0 {
 		line.X, line.Y = append(line.X, len(p.Snap.Trials)+1), append(line.Y, line.Y[n-1])
 	}
 }
 
-// between tells whether a trial, counted from 0, needs no point of its own in a running sum: those
-// between lie between.
-func (p *panelling) between(i int) bool {
+// omitted tells whether a running sum is drawn without a point at trial i+1: with many trials, only
+// every few get one.
+func (p *progressPanels) omitted(i int) bool {
 	n := len(p.Snap.Trials)
-	return p.dense() && i%max(1, n/spans) != 0 && i+1 < n
+	return p.dense() && i%max(1, n/mostBars) != 0 && i+1 < n
 }
 
-// sumPanel draws sums so far, from 0 on.
-func (p *panelling) sumPanel(title string, sums ...sum) chart.Panel {
+// sumPanel draws running sums, with 0 in its range.
+func (p *progressPanels) sumPanel(title string, sums ...runningSum) chart.Panel {
 	var lines []chart.Trace
 	all := []float64{0}
 	for _, s := range sums {
@@ -136,32 +137,33 @@ func (p *panelling) sumPanel(title string, sums ...sum) chart.Panel {
 		lines, all = append(lines, line), append(all, values...)
 	}
 	within := robustRange(nil, all)
-	return chart.Panel{Title: title, Height: lesserHeight, Y: chart.Axis{Range: within}, Traces: drawable(lines...)}
+	return chart.Panel{Title: title, Height: lesserHeight, Y: chart.Axis{Range: within}, Traces: nonEmpty(lines...)}
 }
 
-// violationPanel is how far a limit was exceeded in sum.
-func (p *panelling) violationPanel(c design.Constraint) (panel chart.Panel, said string) {
+// violationPanel is the cumulative violation of a limit.
+func (p *progressPanels) violationPanel(c design.Constraint) (panel chart.Panel, said string) {
 	now := p.Readout.Violation[c.Name]
 	hard, soft, estimate, bound := p.violationSums(c)
-	lines := []sum{estimate, hard, soft}
-	if !dwarfs(now) {
+	lines := []runningSum{estimate, hard, soft}
+	if !boundFarAway(now) {
 		lines = slices.Insert(lines, 0, bound)
 	}
 	return p.sumPanel(design.Capitalised(c.Name)+": "+words.AxisName("cumulative violation", design.UnitApart(c.Unit)), lines...), p.violationCaption(c, now)
 }
 
-// violationSums are how far a limit was exceeded, by the readings, by the model where it stands, and
-// at most.
-func (p *panelling) violationSums(c design.Constraint) (hard, soft, estimate, bound sum) {
-	out, estimated := func(i int) study.ViolationOut { return p.History[i].Violation[c.Name] }, p.estimated(c)
-	return sum{"violation so far (hard)", chart.Step, func(i int) *float64 { return new(out(i).Hard) }},
-		sum{"with margin paying back (soft)", chart.Second, func(i int) *float64 { return new(out(i).Soft) }},
-		sum{"model’s estimate of it", chart.Estimate, func(i int) *float64 { return estimated(out(i)) }},
-		sum{"algorithm’s bound", chart.Bound, func(i int) *float64 { return out(i).Bound }}
+// violationSums are the cumulative violation of a limit, hard and soft by the readings, the model's
+// estimate of it, and its bound.
+func (p *progressPanels) violationSums(c design.Constraint) (hard, soft, estimate, bound runningSum) {
+	out, estimated := func(i int) study.ViolationOut { return p.History[i].Violation[c.Name] }, p.violationEstimate(c)
+	return runningSum{"violation so far (hard)", chart.Step, func(i int) *float64 { return new(out(i).Hard) }},
+		runningSum{"with margin paying back (soft)", chart.Second, func(i int) *float64 { return new(out(i).Soft) }},
+		runningSum{"model’s estimate of it", chart.Estimate, func(i int) *float64 { return estimated(out(i)) }},
+		runningSum{"algorithm’s bound", chart.Bound, func(i int) *float64 { return out(i).Bound }}
 }
 
-// estimated reads the model's estimate of a limit's violation, nil where no model of it stands.
-func (p *panelling) estimated(c design.Constraint) func(study.ViolationOut) *float64 {
+// violationEstimate returns a function that reads the model's estimate of a limit's violation, nil
+// where no model of it stands.
+func (p *progressPanels) violationEstimate(c design.Constraint) func(study.ViolationOut) *float64 {
 	modelled, scale := !c.Given() && p.ModelStands(), p.Readout.Metrics[c.Metric].Scale
 	return func(out study.ViolationOut) *float64 {
 		if !modelled || out.Estimated == nil {
@@ -171,28 +173,28 @@ func (p *panelling) estimated(c design.Constraint) func(study.ViolationOut) *flo
 	}
 }
 
-func (p *panelling) violationCaption(c design.Constraint, now study.ViolationOut) string {
-	_, known := brokenIn(p.Snap.Trials, c)
+func (p *progressPanels) violationCaption(c design.Constraint, now study.ViolationOut) string {
+	_, known := countBroken(p.Snap.Trials, c)
 	amount := func(x float64) string { return words.RoughlyApart(x, c.Unit) }
 	caption := fmt.Sprintf("Violation of %s: none of %s went beyond the limit of %s.", design.Name(c.Name), design.Count(known, "reading", "readings"), words.Quantity(c.Threshold, c.Unit))
 	if now.Hard > 0 {
 		caption = fmt.Sprintf("Violation of %s: %d of %s went beyond the limit of %s, by %s in sum, %s per reading, at most %s in one (hard); counting margin against it leaves %s (soft).",
 			design.Name(c.Name), now.Rounds, design.Count(known, "reading", "readings"), words.Quantity(c.Threshold, c.Unit), amount(now.Hard), amount(now.Hard/float64(max(1, known))), amount(now.Largest), amount(now.Soft))
 	}
-	if estimate := p.estimated(c)(now); estimate != nil {
+	if estimate := p.violationEstimate(c)(now); estimate != nil {
 		caption += fmt.Sprintf(" The model, allowing for noise, estimates %s.", amount(*estimate))
 	}
 	if now.Bound != nil {
 		caption += fmt.Sprintf(" The algorithm’s bound, on %s, is %s (%s).", p.boundedTrials(), amount(*now.Bound), *now.BoundWhy)
-		if dwarfs(now) {
+		if boundFarAway(now) {
 			caption += " It is too far away to be drawn beside them."
 		}
-		caption = strings.TrimSpace(caption + " " + leftWords(now, c.Unit))
+		caption = strings.TrimSpace(caption + " " + boundLeftWords(now, c.Unit))
 	}
 	return caption
 }
 
-func leftWords(now study.ViolationOut, unit string) string {
+func boundLeftWords(now study.ViolationOut, unit string) string {
 	switch {
 	case now.Left == nil:
 		return ""
@@ -202,49 +204,49 @@ func leftWords(now study.ViolationOut, unit string) string {
 	return fmt.Sprintf("Left under it: %s.", words.RoughlyApart(*now.Left, unit))
 }
 
-// dwarfing is how many times as far away as everything else something has to be for it not to be
-// drawn beside it, which it would flatten.
-const dwarfing = 10
+// farFactor is how many times larger than everything else something has to be to be left out of a
+// chart that it would flatten.
+const farFactor = 10
 
-// dwarfs tells whether the bound is so far away.
-func dwarfs(now study.ViolationOut) bool {
-	return now.Bound != nil && *now.Bound > dwarfing*max(now.Hard, now.Soft)
+// boundFarAway tells whether the bound on a violation is too large to be drawn beside it.
+func boundFarAway(now study.ViolationOut) bool {
+	return now.Bound != nil && *now.Bound > farFactor*max(now.Hard, now.Soft)
 }
 
-// regretPanel is how far the algorithm's own trials can be behind what can be had, in sum, and how
-// far they are where that is known; it has no traces where no bound is drawn.
-func (p *panelling) regretPanel() (panel chart.Panel, said string) {
+// regretPanel is the bound on the cumulative regret of the algorithm's own trials, and that regret
+// where the truth is known. It has no traces if there is no bound.
+func (p *progressPanels) regretPanel() (panel chart.Panel, said string) {
 	now := p.Readout.Regret
 	if now == nil || now.Bound == nil {
 		return panel, ""
 	}
-	far := len(p.regretted) > 0 && *now.Bound > dwarfing*slices.Max(p.regretted)
+	far := len(p.trueRegret) > 0 && *now.Bound > farFactor*slices.Max(p.trueRegret)
 	return p.sumPanel(design.Capitalised(p.Snap.Definition.Objective.Metric)+": "+words.AxisName("cumulative regret", design.UnitApart(p.Snap.Definition.Objective.Unit)),
-		sum{"algorithm’s bound", chart.Bound, func(i int) *float64 {
+		runningSum{"algorithm’s bound", chart.Bound, func(i int) *float64 {
 			if r := p.History[i].Regret; r != nil && !far {
 				return r.Bound
 			}
 			return nil
 		}},
-		sum{"regret so far, in truth", chart.Step, func(i int) *float64 {
-			if i < len(p.regretted) {
-				return &p.regretted[i]
+		runningSum{"regret so far, in truth", chart.Step, func(i int) *float64 {
+			if i < len(p.trueRegret) {
+				return &p.trueRegret[i]
 			}
 			return nil
 		}}), p.regretCaption(*now, far)
 }
 
-// regretCaption says what is bounded, how far and for what it is worth, and how it is in truth
-// where that is known.
-func (p *panelling) regretCaption(now study.RegretOut, far bool) string {
-	unit, last := p.Snap.Definition.Objective.Unit, len(p.regretted)-1
+// regretCaption says what is bounded, by how much and on what condition, and the true regret if
+// known.
+func (p *progressPanels) regretCaption(now study.RegretOut, far bool) string {
+	unit, last := p.Snap.Definition.Objective.Unit, len(p.trueRegret)-1
 	caption := fmt.Sprintf("Regret is how far trials are behind the best that can be had%s, in sum. Over %s, its bound is %s (%s).",
 		words.Either(limited(p.Snap.Definition), " within the limits", ""), p.boundedTrials(), words.RoughlyApart(*now.Bound, unit), now.BoundWhy)
 	if slices.ContainsFunc(p.Snap.Compiled().Config.Costs, func(c optimizer.Cost) bool { return c.Margin > 0 }) {
 		caption += " The bound counts from the best that keeps the margins too."
 	}
 	if last >= 0 {
-		caption += fmt.Sprintf(" In truth, which only the simulated lab knows, it is %s.", words.RoughlyApart(p.regretted[last], unit))
+		caption += fmt.Sprintf(" In truth, which only the simulated lab knows, it is %s.", words.RoughlyApart(p.trueRegret[last], unit))
 	}
 	if far {
 		caption += " The bound is too far away to be drawn beside it."
@@ -252,9 +254,8 @@ func (p *panelling) regretCaption(now study.RegretOut, far bool) string {
 	return caption
 }
 
-// multiplierPanel is what breaking each of some limits costs in the eyes of the algorithm; it has
-// no traces where nothing is priced.
-func (p *panelling) multiplierPanel(limits []int) (panel chart.Panel, notes []string) {
+// multiplierPanel shows the multipliers of some limits. It has no traces if there are none.
+func (p *progressPanels) multiplierPanel(limits []int) (panel chart.Panel, notes []string) {
 	panel = chart.Panel{Title: "Price of breaking a limit (multiplier)", Height: lesserHeight, Traces: []chart.Trace{}}
 	var all []float64
 	if len(limits) > len(lineStyles) { // the largest first, which are told apart
@@ -275,9 +276,9 @@ func (p *panelling) multiplierPanel(limits []int) (panel chart.Panel, notes []st
 		}
 		all = append(all, path...)
 		panel.Traces = append(panel.Traces, trace)
-		notes = append(notes, design.OpeningName(c.Name)+": "+multiplierWords(path, p.breaking(c, path), now, slices.Contains(p.Readout.AtCeiling, c.Name)))
+		notes = append(notes, design.OpeningName(c.Name)+": "+multiplierWords(path, p.violationsByRound(c, path), now, slices.Contains(p.Readout.AtCeiling, c.Name)))
 	}
-	if moved, others := slices.ContainsFunc(limits, p.moved), p.chosenOtherwise(); notes != nil && (moved || others != nil) {
+	if moved, others := slices.ContainsFunc(limits, p.limitMoved), p.chosenByOthers(); notes != nil && (moved || others != nil) {
 		var with []string
 		why := "what each decision used stands on its trial’s page"
 		if others != nil {
@@ -293,39 +294,39 @@ func (p *panelling) multiplierPanel(limits []int) (panel chart.Panel, notes []st
 	return panel, notes
 }
 
-// priceNow is the multiplier of limit number j, 0 where it has none.
-func (p *panelling) priceNow(j int) float64 {
+// priceNow is the multiplier of limit j, 0 if it has none.
+func (p *progressPanels) priceNow(j int) float64 {
 	return p.Readout.Multipliers[p.Snap.Definition.Constraints[j].Name]
 }
 
-// chosenOtherwise are the trials that another algorithm than today's chose.
-func (v Facts) chosenOtherwise() []int {
+// chosenByOthers lists the trials that were chosen by another algorithm than the present one.
+func (v Facts) chosenByOthers() []int {
 	return lists.Pick(v.Snap.Trials, func(t *ledger.Trial) (int, bool) {
 		return t.Number, t.Freely() && t.Decision != nil && t.Decision.Algorithm != v.Snap.Definition.Algorithm.Name
 	})
 }
 
-// boundedTrials are those that bounds are on: all that were suggested, whoever of two algorithms chose
-// them.
+// boundedTrials names the trials that a bound is on: all suggested ones, also those of a former
+// algorithm.
 func (v Facts) boundedTrials() string {
-	return "the trials that the algorithm chose itself" + counting(v.chosenOtherwise(), "")
+	return "the trials that the algorithm chose itself" + countingWords(v.chosenByOthers(), "")
 }
 
-// counting says that trials which another algorithm chose are among some, "" where none are.
-func counting(others []int, end string) string {
+// countingWords says that the trials of another algorithm count too, "" if there are none.
+func countingWords(others []int, end string) string {
 	if len(others) == 0 {
 		return ""
 	}
 	return ", counting " + trialsInWords(others) + " of another algorithm" + end
 }
 
-// breaking are the trials that break a limit as it is now, by which multipliers go, by the round at whose
-// end that may have moved its multiplier: what is known beforehand or estimated in the trial's own, and a
-// reading in the one in which it was told, or with which the epoch ended. What was there before a scale
-// of the metric is taken in with that.
-func (p *panelling) breaking(c design.Constraint, path []float64) map[int][]int {
+// violationsByRound lists the trials that break a limit as it is now, by which multipliers go,
+// under the round after which they may have moved its multiplier: the trial's own, if the value is
+// known beforehand or estimated; else the one in which the reading was told, or with which that
+// epoch ended. Readings from before the metric had a scale count when it got one.
+func (p *progressPanels) violationsByRound(c design.Constraint, path []float64) map[int][]int {
 	trials, during, scaled := map[int][]int{}, p.Snap.During(), 0
-	for !c.Given() && scaled < len(path) && !p.scaledFor(c.Metric, scaled+1) {
+	for !c.Given() && scaled < len(path) && !p.hadScale(c.Metric, scaled+1) {
 		scaled++
 	}
 	for _, t := range p.Snap.Trials {
@@ -344,14 +345,14 @@ func (p *panelling) breaking(c design.Constraint, path []float64) map[int][]int 
 	return trials
 }
 
-// moved tells whether a trial was chosen under another limit j than today's.
-func (p *panelling) moved(j int) bool {
-	return slices.ContainsFunc(p.limits, func(then []design.Constraint) bool { return limitDiffers(then[j], p.Snap.Definition.Constraints[j]) })
+// limitMoved tells whether a trial was chosen under another limit j than the present one.
+func (p *progressPanels) limitMoved(j int) bool {
+	return slices.ContainsFunc(p.limitsThen, func(then []design.Constraint) bool { return limitDiffers(then[j], p.Snap.Definition.Constraints[j]) })
 }
 
-// multiplierWords say where a multiplier stands and when it moved, which need not be why: estimates
-// move some, schedules and margins others. path[i] is what decision i+1 used, the last the next
-// decision’s; breaking has the trials that broke the limit, by round.
+// multiplierWords says what a multiplier is and when it moved. It does not say why: estimates move
+// some of them, schedules and margins others. path[i] is what decision i+1 used, the last entry
+// what the next one will; breaking has the trials that broke the limit, by round.
 func multiplierWords(path []float64, breaking map[int][]int, now float64, atCeiling bool) string {
 	text := fmt.Sprintf("the next decision weighs possible excess with %s.", words.Rough(now))
 	var broken, others []int
@@ -391,11 +392,11 @@ func multiplierWords(path []float64, breaking map[int][]int, now float64, atCeil
 	return text
 }
 
-// priced tells whether a limit's price is a curve, with more than one point of it known.
-func priced(p study.Price) bool { return len(bestAlong(p)) > 1 }
+// hasCurve tells whether more than one point of a limit's price curve is known.
+func hasCurve(p study.Price) bool { return len(knownBest(p)) > 1 }
 
-// bestAlong are the best values along a price's curve where they are known.
-func bestAlong(p study.Price) (best []float64) {
+// knownBest lists the best values along a price curve, where they are known.
+func knownBest(p study.Price) (best []float64) {
 	for _, step := range p.Curve {
 		if step.Best != nil {
 			best = append(best, *step.Best)
@@ -404,7 +405,7 @@ func bestAlong(p study.Price) (best []float64) {
 	return best
 }
 
-// priceWords say what one step this way and that of a limit would be worth.
+// priceWords says what moving a limit by one step in either direction would be worth.
 func priceWords(o design.Objective, p study.Price) string {
 	now, looser, tighter := len(p.Curve)/2, len(p.Curve)/2+1, len(p.Curve)/2-1
 	loosen, tighten := "Raising", "lowering"
@@ -442,11 +443,12 @@ func priceWords(o design.Objective, p study.Price) string {
 	return move + "."
 }
 
-// littleBesideSD is the share of the standard deviation of what is expected that a difference is
-// not worth a word.
+// littleBesideSD is the share of the standard deviation of an expected value below which a
+// difference is called next to nothing.
 const littleBesideSD = 0.05
 
-// slopeWords name the slope, the limit's multiplier, "" where it is none or unknown.
+// slopeWords gives the slope of a price curve, which is the limit's multiplier, "" if it is 0 or
+// unknown.
 func slopeWords(p study.Price, o design.Objective) string {
 	if p.Slope == nil || *p.Slope == 0 {
 		return ""
@@ -455,9 +457,9 @@ func slopeWords(p study.Price, o design.Objective) string {
 	return fmt.Sprintf(" (slope, the limit’s multiplier: %s for each %s of %s)", words.Apart(words.Brief(*p.Slope), o.Unit), words.Either(each == design.UnitApart("%"), "point", each), design.Name(p.Metric))
 }
 
-// priceChart draws the curves side by side; nil where there is none.
+// priceChart draws the price curves side by side. It is nil if there are none.
 func (v Facts) priceChart() *templates.Chart {
-	if !slices.ContainsFunc(v.Prices, priced) {
+	if !slices.ContainsFunc(v.Prices, hasCurve) {
 		return nil
 	}
 	d := v.Snap.Definition
@@ -468,18 +470,18 @@ func (v Facts) priceChart() *templates.Chart {
 		number("±", d.Objective.Unit), column("With")}}
 	var all, sds []float64
 	for _, p := range v.Prices {
-		all = append(all, bestAlong(p)...)
+		all = append(all, knownBest(p)...)
 		for _, step := range p.Curve {
 			if step.SD != nil {
 				sds = append(sds, *step.SD)
 			}
 		}
 	}
-	low, high := spanned(all, slices.Min(sds))
+	low, high := paddedRange(all, slices.Min(sds))
 	show := words.Alike(slices.Min(sds))
 	for _, p := range v.Prices {
 		at := words.Column(lists.Map(p.Curve, func(step study.PriceStep) float64 { return step.Threshold }))
-		if notes = append(notes, priceWords(d.Objective, p)); !priced(p) {
+		if notes = append(notes, priceWords(d.Objective, p)); !hasCurve(p) {
 			continue
 		}
 		best := chart.Trace{Name: "best expected", Style: chart.Line}
@@ -495,12 +497,12 @@ func (v Facts) priceChart() *templates.Chart {
 		cells = append(cells, chart.Panel{Group: "prices", Title: words.AxisName(design.Capitalised(d.Objective.Metric), d.Objective.Unit),
 			X: chart.Axis{Title: words.AxisName("limit of "+p.Constraint, p.Unit)}, Y: chart.Axis{Range: []float64{low, high}}, Traces: []chart.Trace{limit, best}})
 	}
-	return new(v.framed(templates.Chart{ID: "chart-prices", Title: "What moving a limit would be worth", Beside: true, Notes: notes, Table: table, Drawing: chart.Drawing{Cells: cells}}))
+	return new(v.withSource(templates.Chart{ID: "chart-prices", Title: "What moving a limit would be worth", Beside: true, Notes: notes, Table: table, Drawing: chart.Drawing{Cells: cells}}))
 }
 
-// spanned is a range with some room around values, of which there is one: at least their standard
-// deviation, beside which smaller differences are next to nothing and have digits that mean nothing.
-func spanned(values []float64, sd float64) (low, high float64) {
+// paddedRange is the range of one or more values with some room around: at least their standard
+// deviation sd, so that differences without meaning do not fill the chart.
+func paddedRange(values []float64, sd float64) (low, high float64) {
 	low, high = slices.Min(values), slices.Max(values)
 	room := cmp.Or(math.Max(0.08*(high-low), sd), math.Max(math.Abs(low), 1)*0.01)
 	return low - room, high + room

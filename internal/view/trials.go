@@ -25,11 +25,11 @@ const tablePage = 6
 
 type trialFilter struct {
 	word, label string
-	ofLimits    bool // asks nothing where there are no limits
+	ofLimits    bool // offered only where there are limits
 	keep        func(*ledger.Trial) bool
 }
 
-// trialFilters are all of them; those about limits are offered where there are any.
+// trialFilters lists all filters of the table.
 var trialFilters = []trialFilter{
 	{"", "All", false, func(*ledger.Trial) bool { return true }},
 	{"waiting", "Waiting", false, func(t *ledger.Trial) bool { return t.Waiting() && !t.Excluded }},
@@ -42,15 +42,15 @@ var trialFilters = []trialFilter{
 	{"excluded", "Excluded", false, func(t *ledger.Trial) bool { return t.Excluded }},
 }
 
-// TrialFilters are the words for which trials to show.
+// TrialFilters are the values of the query's show.
 func TrialFilters() []string {
 	return lists.Map(trialFilters, func(f trialFilter) string { return f.word })
 }
 
-// Trials is the table, newest first: those asked for, on paper all that a report lists.
+// Trials is the table, newest first: the page asked for, or on paper all that a report lists.
 func (v Facts) Trials() templates.Trials {
 	table := templates.Trials{Total: len(v.Snap.Trials), Show: v.Show, Below: v.Below, Paper: v.Paper}
-	l := listing{Facts: v}
+	l := trialsTable{Facts: v}
 	if v.Paper {
 		l.fillPaper(&table)
 	} else {
@@ -64,12 +64,12 @@ func (v Facts) Trials() templates.Trials {
 	return table
 }
 
-// filters offers what to show, and puts what is chosen into the table.
-func (l listing) filters(table *templates.Trials) {
+// filters offers the filters, and fills the table by the current one.
+func (l trialsTable) filters(table *templates.Trials) {
 	for _, f := range trialFilters {
 		current := f.word == l.Show
 		if current {
-			l.fill(table, f.keep)
+			l.fillPage(table, f.keep)
 		}
 		if f.ofLimits && !current && !limited(l.Snap.Definition) {
 			continue
@@ -80,12 +80,12 @@ func (l listing) filters(table *templates.Trials) {
 	}
 }
 
-// fillPaper puts the trials of a report into the table, in columns that fit on a sheet of paper.
-func (l listing) fillPaper(table *templates.Trials) {
+// fillPaper fills the table of a report, in columns that fit on a sheet of paper.
+func (l trialsTable) fillPaper(table *templates.Trials) {
 	trials := slices.Clone(l.reportedTrials())
 	slices.Reverse(trials)
-	l.list(table, trials)
-	table.Folded = !fitApart(slices.Concat(table.Settings, table.Metrics))
+	l.fillRows(table, trials)
+	table.Folded = !fitOnPaper(slices.Concat(table.Settings, table.Metrics))
 	for i, t := range trials {
 		table.Rows[i].Note = strings.Trim(t.Note+"; "+t.Reason, "; ")
 	}
@@ -97,7 +97,7 @@ func (l listing) fillPaper(table *templates.Trials) {
 	}
 }
 
-func (v listing) fill(table *templates.Trials, keep func(*ledger.Trial) bool) {
+func (v trialsTable) fillPage(table *templates.Trials, keep func(*ledger.Trial) bool) {
 	matching := slices.DeleteFunc(slices.Clone(v.Snap.Trials), func(t *ledger.Trial) bool { return !keep(t) })
 	slices.Reverse(matching)
 	before := 0
@@ -105,7 +105,7 @@ func (v listing) fill(table *templates.Trials, keep func(*ledger.Trial) bool) {
 		before = max(0, slices.IndexFunc(matching, func(t *ledger.Trial) bool { return t.Number < v.Below })) // from the start where none is left there
 	}
 	listed := matching[before:min(before+tablePage, len(matching))]
-	v.list(table, listed)
+	v.fillRows(table, listed)
 	table.Shown = fmt.Sprintf("%d–%d of %s, newest first", before+1, before+len(listed), design.Count(len(matching), "trial", "trials"))
 	if before+len(listed) < len(matching) {
 		table.Older = v.link(v.Show, listed[len(listed)-1].Number)
@@ -115,8 +115,8 @@ func (v listing) fill(table *templates.Trials, keep func(*ledger.Trial) bool) {
 	}
 }
 
-// link leads to the table with that filter, in place where the page can.
-func (v listing) link(show string, below int) templates.Filter {
+// link leads to the table with a filter, in place where the page can.
+func (v trialsTable) link(show string, below int) templates.Filter {
 	query := url.Values{}
 	if show != "" {
 		query.Set("show", show)
@@ -127,14 +127,14 @@ func (v listing) link(show string, below int) templates.Filter {
 	return v.Facts.link("trials", query)
 }
 
-// listing writes trials as lines of a table, the numbers of a column with equally many decimals.
-type listing struct {
+// trialsTable makes the table, in which the numbers of a column have the same decimals.
+type trialsTable struct {
 	Facts
 	settings []func(design.Value) string
 	metrics  []func(float64) string
 }
 
-func (l listing) list(table *templates.Trials, trials []*ledger.Trial) {
+func (l trialsTable) fillRows(table *templates.Trials, trials []*ledger.Trial) {
 	for _, p := range l.Snap.Definition.Parameters {
 		table.Settings = append(table.Settings, number(p.Name, p.Unit))
 		var shown []design.Value
@@ -166,7 +166,7 @@ func (l listing) list(table *templates.Trials, trials []*ledger.Trial) {
 	table.Rows = lists.Map(trials, l.row)
 }
 
-func (l listing) row(t *ledger.Trial) templates.TrialRow {
+func (l trialsTable) row(t *ledger.Trial) templates.TrialRow {
 	row := templates.TrialRow{
 		Number: t.Number, URL: l.trialURL(t.Number), Mark: markOf(l.Snap.Definition, t), State: stateWords(l.Snap.Definition, t), Excluded: t.Excluded,
 		Note: t.Note, When: l.stamp(t.CreatedAt),
@@ -176,10 +176,10 @@ func (l listing) row(t *ledger.Trial) templates.TrialRow {
 		value, there := t.Parameters[p.Name]
 		cell := templates.Cell{Missing: !there}
 		if there {
-			cell.Text = l.besideToday(l.settings[i](value), p.Name, l.Snap.Since(t.Number, p.Name))
+			cell.Text = l.withUnitThen(l.settings[i](value), p.Name, l.Snap.Since(t.Number, p.Name))
 		}
 		if other, instead := chosen[p.Name]; instead {
-			cell.Chosen = l.besideToday(l.settings[i](other), p.Name, t.ChosenSeq)
+			cell.Chosen = l.withUnitThen(l.settings[i](other), p.Name, t.ChosenSeq)
 		}
 		row.Settings = append(row.Settings, cell)
 	}
@@ -194,20 +194,20 @@ func (l listing) row(t *ledger.Trial) templates.TrialRow {
 			cell.Text = words.Uncertain(m.Value, *m.StdDev, "")
 		}
 		if was := firstTold(m); was != nil {
-			cell.Was = l.besideToday(l.metrics[i](*was), metric, m.ToldSeq)
+			cell.Was = l.withUnitThen(l.metrics[i](*was), metric, m.ToldSeq)
 		}
-		cell.Text = l.besideToday(cell.Text, metric, l.Snap.Since(t.Number, metric))
+		cell.Text = l.withUnitThen(cell.Text, metric, l.Snap.Since(t.Number, metric))
 		row.Metrics = append(row.Metrics, cell)
 	}
 	return row
 }
 
-// mostReportTrials bounds the table of a report, so that it stays a file that people can open and
+// mostReportTrials bounds the table of a report, so that it remains a file that people can open and
 // print.
 const mostReportTrials = 1000
 
-// reportedTrials are the trials that the report lists: all, or the newest and those of which
-// something is to be said.
+// reportedTrials are the trials that a report lists: all, or if there are many the newest half of
+// mostReportTrials and, of the others, those of which something is to be said.
 func (v Facts) reportedTrials() []*ledger.Trial {
 	trials := v.Snap.Trials
 	if len(trials) <= mostReportTrials {
@@ -236,12 +236,12 @@ func corrected(t *ledger.Trial) bool {
 	return false
 }
 
-// How many parameters and metrics have columns of their own on a sheet of paper, and how many
-// letters their names may have in all where they are not broken.
+// On paper at most mostColumns parameters and metrics, whose names have at most mostLetters letters
+// in all, have columns of their own.
 const mostColumns, mostLetters = 7, 60
 
-// fitApart tells whether these columns fit on a sheet of paper beside the rest.
-func fitApart(columns []templates.Column) bool {
+// fitOnPaper tells whether columns fit on a sheet of paper beside the others.
+func fitOnPaper(columns []templates.Column) bool {
 	letters := 0
 	for _, column := range columns {
 		for _, word := range strings.Fields(column.Name) {
@@ -251,7 +251,7 @@ func fitApart(columns []templates.Column) bool {
 	return len(columns) <= mostColumns && letters <= mostLetters
 }
 
-// Page is one trial with everything behind it.
+// Page is the page of a trial.
 func (v Tried) Page() templates.TrialPage {
 	t, d := v.Trial, v.Snap.Definition
 	shown := templates.TrialPage{
@@ -277,7 +277,7 @@ func (v Tried) Page() templates.TrialPage {
 	return shown
 }
 
-// metricFacts are a trial's readings beside what was predicted for them.
+// metricFacts are the trial's readings beside their predictions.
 func (v Tried) metricFacts() []templates.MetricFact {
 	d := v.Snap.Definition
 	var facts []templates.MetricFact
@@ -288,12 +288,12 @@ func (v Tried) metricFacts() []templates.MetricFact {
 		}
 		unit := UnitOf(d, metric)
 		fact := templates.MetricFact{Name: metric, Value: Measured(v.Snap, v.Trial, metric, m), By: words.Either(m.Known, "", m.By), At: v.stamp(m.ToldAt),
-			Predicted: v.foretold(metric), Limit: cmp.Or(limitsText(d, metric), "–"), Headroom: "–"}
+			Predicted: v.predictedReading(metric), Limit: cmp.Or(limitsText(d, metric), "–"), Headroom: "–"}
 		if m.Corrected {
 			fact.CorrectedBy = v.corrector(metric)
 		}
 		if was := firstTold(m); was != nil {
-			fact.Original = v.besideToday(design.WriteNumber(*was), metric, m.ToldSeq)
+			fact.Original = v.withUnitThen(design.WriteNumber(*was), metric, m.ToldSeq)
 		}
 		if m.Headroom != nil {
 			fact.Headroom, fact.Broken = words.Apart(design.WriteNumber(*m.Headroom), unit), *m.Headroom < 0
@@ -303,8 +303,8 @@ func (v Tried) metricFacts() []templates.MetricFact {
 	return facts
 }
 
-// corrector is who corrected a reading last, so that nobody's name stands alone beside a value that
-// is another's; nobody where that is older than the entries shown.
+// corrector is who corrected a reading last, so that nobody's name stands alone beside somebody
+// else's value. It is "" if that entry is older than those at hand.
 func (v Tried) corrector(metric string) string {
 	for _, event := range slices.Backward(v.Entries) {
 		if event.Kind != ledger.Corrected {
@@ -318,9 +318,9 @@ func (v Tried) corrector(metric string) string {
 	return ""
 }
 
-// foretold is the reading that a trial's decision expected of a metric, where it knew anything of it.
-func (v Tried) foretold(metric string) string {
-	if !v.foreseen(v.Trial, metric) {
+// predictedReading is the reading that the trial's decision expected of a metric, "–" without any.
+func (v Tried) predictedReading(metric string) string {
+	if !v.hadPrediction(v.Trial, metric) {
 		return "–"
 	}
 	expected := v.Trial.Decision.PredictedReading(metric)
@@ -330,12 +330,13 @@ func (v Tried) foretold(metric string) string {
 	return words.Uncertain(expected.Mean, expected.SD, v.unitThen(metric)) + words.Either(v.Trial.SettingsChanged, " at the settings chosen", "")
 }
 
-// unitThen is the unit that a metric had for a trial's decision, which its sentence has too.
+// unitThen is the unit of a metric when the trial was decided, which the decision's numbers are in.
 func (v Tried) unitThen(metric string) string {
 	return v.Snap.InUnitsOf(v.Trial.Decision.Seen).Metric(metric).Unit
 }
 
-// decisionFacts are the numbers behind a decision, but of metrics that it was blind to.
+// decisionFacts are the numbers behind the decision, without those of metrics that it had no
+// prediction of.
 func (v Tried) decisionFacts() (facts []templates.Fact) {
 	d, decision := v.Snap.Definition, v.Trial.Decision
 	if decision == nil {
@@ -345,7 +346,7 @@ func (v Tried) decisionFacts() (facts []templates.Fact) {
 		facts = append(facts, templates.Fact{Name: name, Value: value, Meaning: meaning})
 	}
 	objective := d.Objective.Metric
-	blind := slices.DeleteFunc(Modelled(d), func(metric string) bool { return v.foreseen(v.Trial, metric) })
+	blind := slices.DeleteFunc(Modelled(d), func(metric string) bool { return v.hadPrediction(v.Trial, metric) })
 	add("Algorithm", decision.Algorithm, "")
 	add("Decided from", fmt.Sprintf("ledger entry %d", decision.Seen), "the last one it saw")
 	for _, metric := range Modelled(d) {
@@ -429,8 +430,8 @@ func (v Tried) Sheet(address string) (templates.SheetPage, error) {
 		return templates.SheetPage{}, err
 	}
 	d := v.Snap.Definition
-	sheet := templates.SheetPage{Study: v.Head, Card: v.card(), Address: address, Code: modules(code), Size: code.Size + 2*quietZone, Printed: words.Exact(v.Now)}
-	for _, metric := range workedOut(d) {
+	sheet := templates.SheetPage{Study: v.Head, Card: v.card(), Address: address, Code: qrPath(code), Size: code.Size + 2*quietZone, Printed: words.Exact(v.Now)}
+	for _, metric := range computedMetrics(d) {
 		if m, there := v.Trial.Metrics[metric]; there {
 			sheet.Lines = append(sheet.Lines, templates.SheetLine{Name: metric, Limit: limitsText(d, metric), Value: Measured(v.Snap, v.Trial, metric, m), Note: "known beforehand"})
 		}
@@ -445,11 +446,12 @@ func (v Tried) Sheet(address string) (templates.SheetPage, error) {
 	return sheet, nil
 }
 
-// quietZone is the white margin that readers of codes need, in modules.
+// quietZone is the white margin that readers of QR codes need, in modules.
 const quietZone = 4
 
-// modules draws a code's dark modules as one SVG path, a run of neighbours at a time.
-func modules(code *qr.Code) string {
+// qrPath draws the dark modules of a QR code as one SVG path, a rectangle for each run of
+// neighbours.
+func qrPath(code *qr.Code) string {
 	var path strings.Builder
 	for y := range code.Size {
 		for x := 0; x < code.Size; x++ {

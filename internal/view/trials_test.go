@@ -38,7 +38,7 @@ func TestACorrectedReadingStandsBesideWhatItWas(t *testing.T) {
 	b.tell(b.ask(0.6), map[string]float64{"impurity": 0.3})
 	correct(2, ledger.Reading{Value: 0.3}, ledger.Reading{Value: 0.4})
 	correct(2, ledger.Reading{Value: 0.4}, ledger.Reading{Value: 0.3})
-	panel, _, _ := b.facts(0).panelling().limitPanel(0)
+	panel, _, _ := b.facts(0).progressPanels().limitPanel(0)
 	if marks := pointsOf(panel, chart.Original); marks != 0 {
 		t.Errorf("%d marks of what was first told, and is so again", marks)
 	}
@@ -143,7 +143,7 @@ func TestATrialSaysWhatWasChangedSince(t *testing.T) {
 		if got := v.Of(b.snap.Trial(number)).Page().NotAgain; got != why {
 			t.Errorf("trial %d cannot be repeated: %q", number, got)
 		}
-		if advised := strings.Contains(answering{v}.toDo(), "Repeat trial"); advised != (why == "") {
+		if advised := strings.Contains(verdictFacts{v}.nextStep(), "Repeat trial"); advised != (why == "") {
 			t.Errorf("to repeat trial %d is advised: %v", number, advised)
 		}
 	}
@@ -224,7 +224,7 @@ func TestASettingIsInTheUnitItWasChosenIn(t *testing.T) {
 	v := b.facts(1)
 	says(t, "its card", whole(v.Of(b.snap.Trial(1)).card()), []string{set, "Copy:x (bar)"}, []string{"x (psi)"})
 	says(t, "one corrected", whole(v.Of(b.snap.Trial(2)).card()), []string{fmt.Sprintf("Value:0.75 Unit:psi Was:%s bar", design.FormatNumber(second["x"].Number)), "Copy:x (psi)"}, nil)
-	says(t, "the answer", whole(*answering{v}.answer(*v.Readout.Recommendation)), []string{set, "Copy:x (bar)"}, []string{"psi"})
+	says(t, "the answer", whole(*verdictFacts{v}.answer(*v.Readout.Recommendation)), []string{set, "Copy:x (bar)"}, []string{"psi"})
 }
 
 // TestAnotherUnitRenamesNoOlderNumber: the best reading is in one unit wherever it stands, and what was
@@ -243,7 +243,7 @@ func TestAnotherUnitRenamesNoOlderNumber(t *testing.T) {
 	v := b.facts(0)
 	says(t, "the card of what waits", v.Next().Cards[0].Since, []string{"Since it was chosen: unit of x from nothing to K, unit of yield from % to mg."}, nil)
 	says(t, "the mark of what waits", whole(v.Progress().Chart), []string{"yield waits, expected 75.0 ± 2.0 % "}, nil)
-	says(t, "the best reading", v.panelling().bestWords(), []string{"80.6 % at trial 3"}, []string{"mg"})
+	says(t, "the best reading", v.progressPanels().bestWords(), []string{"80.6 % at trial 3"}, []string{"mg"})
 	says(t, "the list of studies", Line(b.snap.Summary(), b.clock).Best, []string{"80.6 % at trial 3"}, []string{"mg"})
 	b.tell(4, map[string]float64{"yield": 70})
 	trial := b.facts(0).Of(b.snap.Trial(4))

@@ -19,14 +19,14 @@ import (
 	"headroom/web/templates"
 )
 
-// trust is how far the model's bands can be trusted, and whether the process has drifted.
+// trust says how far the model's bands can be trusted, and whether the process has drifted.
 func (v Facts) trust() templates.Trust {
 	var t templates.Trust
-	drifted := v.drifts()
+	drifted := v.metricDrifts()
 	for _, d := range drifted {
 		t.Calibrations = slices.Concat(t.Calibrations, calibrationWords(d.metric, v.Readout.Calibration[d.metric]), toldScaleWords(d.metric, v.Readout.Metrics[d.metric].Told))
-		line := templates.Drift{Text: d.inWords()}
-		if d.drifts() && v.Head.Operates && !v.Snap.State.Over() && !v.Snap.Compiled().Algorithm.ForDrift {
+		line := templates.Drift{Text: d.text()}
+		if d.isDrifting() && v.Head.Operates && !v.Snap.State.Over() && !v.Snap.Compiled().Algorithm.ForDrift {
 			line.Offer = v.Head.URL("/reconfigure?way=drift&since=" + strconv.Itoa(d.Since))
 		}
 		t.Drifts = append(t.Drifts, line)
@@ -41,22 +41,22 @@ func (v Facts) trust() templates.Trust {
 		t.Calibrations = append(t.Calibrations, unsaid)
 	}
 	t.Theorem = v.theorem()
-	t.Summary, t.Open = trustInShort(drifted, slices.ContainsFunc(drifted, func(d drifting) bool { return misjudged(v.Readout.Calibration[d.metric]) }))
+	t.Summary, t.Open = trustSummary(drifted, slices.ContainsFunc(drifted, func(d metricDrift) bool { return bandsMisjudged(v.Readout.Calibration[d.metric]) }))
 	t.Open = t.Open || v.Paper
 	return t
 }
 
-// drifts are what the residuals say of each metric of which enough readings have been predicted.
-func (v Facts) drifts() []drifting {
-	return lists.Pick(v.metricsShown(), func(metric string) (drifting, bool) {
+// metricDrifts tests each metric for drift of which enough readings were predicted.
+func (v Facts) metricDrifts() []metricDrift {
+	return lists.Pick(v.metricsShown(), func(metric string) (metricDrift, bool) {
 		c := v.Readout.Calibration[metric]
-		return drifting{study.DriftOf(c), metric}, c.Count >= study.FewPredictions
+		return metricDrift{study.DriftOf(c), metric}, c.Count >= study.FewPredictions
 	})
 }
 
-// modelDoubt says that what the model expects may not hold any more, where a metric drifts and the
-// algorithm does not look only at the last trials, or less surely than it says; "" where nothing speaks
-// for either.
+// modelDoubt says that what the model expects may not hold: because a metric drifts, unless the
+// algorithm looks at the last trials only, or because its bands are too narrow. It is "" if nothing
+// speaks for either.
 func (v Facts) modelDoubt() string {
 	calibrations := v.Readout.Calibration
 	said := lists.Map(study.Drifting(v.Snap, calibrations), func(found study.Finding) string { return found.Says })
@@ -73,13 +73,13 @@ func (v Facts) modelDoubt() string {
 	return strings.Join(said, " ")
 }
 
-// misjudged tells whether readings speak against the bands drawn before them.
-func misjudged(c optimizer.Calibration) bool {
+// bandsMisjudged tells whether the readings speak against the bands drawn before them.
+func bandsMisjudged(c optimizer.Calibration) bool {
 	return slices.ContainsFunc([]optimizer.Coverage{c.Coverage, c.New, c.Repeated}, func(c optimizer.Coverage) bool { return study.JudgeBands(c) > study.NothingAgainst })
 }
 
-// trustInShort is one line on calibration and drift, and whether either asks for a look.
-func trustInShort(drifted []drifting, misjudged bool) (line string, look bool) {
+// trustSummary is one line on calibration and drift; look tells whether either needs attention.
+func trustSummary(drifted []metricDrift, misjudged bool) (line string, look bool) {
 	if len(drifted) == 0 {
 		return "Can the model be trusted? Too early to say.", false
 	}
@@ -88,16 +88,16 @@ func trustInShort(drifted []drifting, misjudged bool) (line string, look bool) {
 		line = "Can the model be trusted? Some bands are not as they should be"
 	}
 	switch {
-	case slices.ContainsFunc(drifted, drifting.drifts):
+	case slices.ContainsFunc(drifted, metricDrift.isDrifting):
 		return line + "; the process may have drifted.", true
-	case slices.ContainsFunc(drifted, func(d drifting) bool { return len(d.Past) > 0 }):
+	case slices.ContainsFunc(drifted, func(d metricDrift) bool { return len(d.Past) > 0 }):
 		return line + "; no sign of drift any more.", misjudged
 	}
 	return line + "; no sign of drift.", misjudged
 }
 
-// calibrationWords count the readings that fell inside the band drawn before them, new settings
-// apart from repeated ones.
+// calibrationWords counts the readings inside the bands drawn before them, at new and at repeated
+// settings separately where there are both.
 func calibrationWords(metric string, c optimizer.Calibration) []string {
 	lines := []string{design.OpeningName(metric) + ": " + study.CoverageWords(c.Coverage)}
 	if c.New.Count > 0 && c.Repeated.Count > 0 {
@@ -106,7 +106,8 @@ func calibrationWords(metric string, c optimizer.Calibration) []string {
 	return lines
 }
 
-// toldScaleWords say that the standard deviations told with readings count otherwise, where they do.
+// toldScaleWords says by what factor the standard deviations told with readings are scaled, if they
+// are.
 func toldScaleWords(metric string, scale float64) []string {
 	times := words.Brief(scale)
 	if scale <= 0 || times == "1" {
@@ -115,21 +116,20 @@ func toldScaleWords(metric string, scale float64) []string {
 	return []string{fmt.Sprintf("%s: standard deviations told with readings count %s times as told, since readings scatter %s than they say.", design.OpeningName(metric), times, words.Either(scale > 1, "more", "less"))}
 }
 
-// drifting is what one metric's residuals say.
-type drifting struct {
+// metricDrift is the drift test of one metric.
+type metricDrift struct {
 	study.Drift
 	metric string
 }
 
-// drifts tells whether it does now.
-func (d drifting) drifts() bool { return d.Since > 0 }
+// isDrifting tells whether the metric drifts now.
+func (d metricDrift) isDrifting() bool { return d.Since > 0 }
 
-// mostTimes is the largest factor that is worth a number.
+// mostTimes is the largest factor that is written as a number.
 const mostTimes = 1e6
 
-// inWords says whether a metric drifts, and of a sum that went beyond the limit and came back that it
-// did.
-func (d drifting) inWords() string {
+// text says whether the metric drifts, or did, if the sum crossed its limit and came back.
+func (d metricDrift) text() string {
 	past := len(d.Past)
 	switch {
 	case d.Shifted != nil:
@@ -149,12 +149,12 @@ func (d drifting) inWords() string {
 	return said + "."
 }
 
-// mostDrifts is of how many metrics residuals are drawn: there are as many marks and lines to tell them
-// apart.
+// mostDrifts is how many metrics the drift chart shows: there are as many marks and lines to tell
+// them apart.
 const mostDrifts = 4
 
 // driftChart draws the residuals over trials, and their CUSUM against its limit.
-func (v Facts) driftChart(list []drifting) templates.Chart {
+func (v Facts) driftChart(list []metricDrift) templates.Chart {
 	residuals := chart.Panel{Title: "Residual (standard deviations)", Height: limitHeight}
 	sums := chart.Panel{Title: "Its sum on either side (CUSUM)", Height: limitHeight}
 	table := templates.Table{Head: []templates.Column{column("Metric"), number("Trial", ""), number("Residual", ""), number("CUSUM up", ""), number("CUSUM down", "")}}
@@ -162,10 +162,10 @@ func (v Facts) driftChart(list []drifting) templates.Chart {
 	ss := []float64{study.CUSUMLimit + 1, -study.CUSUMLimit - 1}
 	drawn, others := list, ""
 	if len(list) > mostDrifts {
-		far := func(d drifting) float64 {
-			return words.Either(d.drifts(), math.Inf(1), max(slices.Max(d.Up), slices.Max(d.Down)))
+		far := func(d metricDrift) float64 {
+			return words.Either(d.isDrifting(), math.Inf(1), max(slices.Max(d.Up), slices.Max(d.Down)))
 		}
-		drawn = slices.SortedStableFunc(slices.Values(list), func(a, b drifting) int { return cmp.Compare(far(b), far(a)) })[:mostDrifts]
+		drawn = slices.SortedStableFunc(slices.Values(list), func(a, b metricDrift) int { return cmp.Compare(far(b), far(a)) })[:mostDrifts]
 		others = fmt.Sprintf(" Of %d metrics, the %d are drawn whose sums went farthest; the study’s page has the numbers of all.", len(list), mostDrifts)
 	}
 	for i, d := range drawn {
@@ -186,17 +186,17 @@ func (v Facts) driftChart(list []drifting) templates.Chart {
 	residuals.Y.Range = robustRange(zs, []float64{-3, 3})
 	sums.Y.Range = robustRange(nil, ss)
 	sums.Limits = []chart.Limit{{X: []float64{0.5}, Y: []float64{study.CUSUMLimit}, Label: strconv.Itoa(study.CUSUMLimit), Above: []bool{true}}}
-	drawing := chart.Drawing{X: v.overTrials()}
+	drawing := chart.Drawing{X: v.trialAxis()}
 	ends := drawing.X.Range
 	sums.Traces = append(sums.Traces, chart.Trace{Name: "limit", Style: chart.Threshold, X: []any{ends[0], ends[1]}, Y: []any{-study.CUSUMLimit, -study.CUSUMLimit}})
 	drawing.Panels = []chart.Panel{residuals, sums}
 	caption := "Residual: each point is a reading minus what all readings before it led to expect, in standard deviations of a reading (noise included); where a prediction has long tails, what leaves 5 % beyond counts as 2. The sum below, in which none counts as more than " + strconv.Itoa(study.CUSUMMost) + ", grows when readings come out on one side again and again; beyond 5 or −5 the process may have drifted: one that stands and is predicted well gets there by chance about once in " + strconv.Itoa(study.CUSUMFalseAlarm) + " readings."
-	return v.framed(templates.Chart{ID: "chart-drift", Title: "Readings against their predictions", Caption: caption + others, Table: table, Drawing: drawing})
+	return v.withSource(templates.Chart{ID: "chart-drift", Title: "Readings against their predictions", Caption: caption + others, Table: table, Drawing: drawing})
 }
 
-// traces are the residuals of metric number i, the newest where they are many, and their sums on
-// either side, the last of which hold to the end of its trial.
-func (d drifting) traces(i int) (points, up, down chart.Trace) {
+// traces are the residuals of metric i, only the newest if there are many, and their sums on either
+// side, which hold to the end of the last trial.
+func (d metricDrift) traces(i int) (points, up, down chart.Trace) {
 	points = chart.Trace{Name: d.metric, Style: chart.Style(fmt.Sprintf("metric%d", i))}
 	up = chart.Trace{Name: "CUSUM of " + d.metric, Style: lineStyle(i)}
 	down = up
@@ -217,15 +217,15 @@ func (d drifting) traces(i int) (points, up, down chart.Trace) {
 	return points, up, down
 }
 
-// standingMarks say how an assumption stands, by a shape before the words.
+// standingMarks are the words for how an assumption stands, each with a mark in front.
 var standingMarks = map[policy.Standing]string{policy.Met: "✓ met", policy.NotMet: "✗ not met", policy.Unknown: "? cannot be known"}
 
-// theorem is what the bounds on violation and regret rest on, nil where none is drawn.
+// theorem is what the bounds on violation and regret rest on, nil if none is drawn.
 func (v Facts) theorem() *templates.Theorem {
 	var figures []string
 	for _, c := range v.Snap.Definition.Constraints {
 		if now := v.Readout.Violation[c.Name]; now.Bound != nil && v.Snap.HasReading(c.Metric) {
-			figures = append(figures, strings.TrimSuffix(fmt.Sprintf("%s for %s. %s", words.RoughlyApart(*now.Bound, c.Unit), design.Name(c.Name), leftWords(now, c.Unit)), "."))
+			figures = append(figures, strings.TrimSuffix(fmt.Sprintf("%s for %s. %s", words.RoughlyApart(*now.Bound, c.Unit), design.Name(c.Name), boundLeftWords(now, c.Unit)), "."))
 		}
 	}
 	theorem, regret := study.TheoremOf(v.Snap, v.Readout), v.Readout.Regret
@@ -242,12 +242,12 @@ func (v Facts) theorem() *templates.Theorem {
 	if len(figures) > 0 {
 		drawn = append(drawn, "violation")
 		shown.Said = append(shown.Said, "It bounds "+theorem.Bounds+".",
-			"Here, over "+v.boundedTrials()+": "+strings.Join(figures, "; ")+". "+verdictOn(*theorem, "violation"))
+			"Here, over "+v.boundedTrials()+": "+strings.Join(figures, "; ")+". "+boundVerdict(*theorem, "violation"))
 	}
 	if bounded {
 		drawn, whole = append(drawn, "regret"), theorem.OnRegret()
 		shown.Said = append(shown.Said, "It bounds "+theorem.Regret+".",
-			fmt.Sprintf("Here, over %s: %s. %s", words.Either(len(figures) > 0, "the same trials", v.boundedTrials()), words.RoughlyApart(*regret.Bound, v.Snap.Definition.Objective.Unit), verdictOn(whole, "regret")))
+			fmt.Sprintf("Here, over %s: %s. %s", words.Either(len(figures) > 0, "the same trials", v.boundedTrials()), words.RoughlyApart(*regret.Bound, v.Snap.Definition.Objective.Unit), boundVerdict(whole, "regret")))
 	}
 	if theorem.Short != "" {
 		shown.Said = append(shown.Said, theorem.Short)
@@ -262,50 +262,50 @@ func (v Facts) theorem() *templates.Theorem {
 	return &shown
 }
 
-// verdictOn says what the figure for violation or regret is worth.
-func verdictOn(theorem study.Theorem, of string) string {
+// boundVerdict says what the bound on violation or regret is worth.
+func boundVerdict(theorem study.Theorem, of string) string {
 	_, notMet, _ := theorem.Counts()
 	return words.Either(notMet == 0 && theorem.Short == "", "It holds if what cannot be known holds.", "It shows how "+of+" grows with trials, and is no promise.")
 }
 
-// truthName is what legends call what is true.
+// truthName is the true value's name in legends.
 const truthName = "the truth, which only the simulated lab knows"
 
-// trueLines are the best that could be had over trials, and their average; must are their ends, said
-// what they come to, and R(t)/t.
-func (p *panelling) trueLines() (lines []chart.Trace, must []float64, said string) {
-	if len(p.regret) == 0 {
+// truthLines draws the true optimum over trials and the mean of the true values so far. must holds
+// their last values, which the chart has to contain; said sums them up, with R(t)/t.
+func (p *progressPanels) truthLines() (lines []chart.Trace, must []float64, said string) {
+	if len(p.trueMeanRegret) == 0 {
 		return nil, nil, ""
 	}
-	best, reachable := p.line(sum{"best that can be had, in truth", chart.Truth, func(i int) *float64 { return &p.reachable[i] }})
-	mean, averages := p.line(sum{"average of the trials so far, in truth", chart.Second, func(i int) *float64 { return design.FiniteOrNil(p.average[i]) }})
-	last, unit := len(p.regret)-1, p.Snap.Definition.Objective.Unit
-	behind, within, it := p.regret[last], "within the limits", "it"
-	if slices.Min(p.reachable) < slices.Max(p.reachable) {
+	best, reachable := p.line(runningSum{"best that can be had, in truth", chart.Truth, func(i int) *float64 { return &p.trueOptimum[i] }})
+	mean, averages := p.line(runningSum{"average of the trials so far, in truth", chart.Second, func(i int) *float64 { return design.FiniteOrNil(p.trueAverage[i]) }})
+	last, unit := len(p.trueMeanRegret)-1, p.Snap.Definition.Objective.Unit
+	behind, within, it := p.trueMeanRegret[last], "within the limits", "it"
+	if slices.Min(p.trueOptimum) < slices.Max(p.trueOptimum) {
 		it = "what could be had with each"
 	}
 	if slices.ContainsFunc(p.Snap.Definition.Constraints, design.Constraint.Given) { // known anew for each trial
 		within += " on average"
 	}
 	return []chart.Trace{best, mean}, append(reachable, averages[max(0, len(averages)-1):]...), fmt.Sprintf("In truth %s can be had %s; on average per trial those so far are %s%s %s (R(t)/t).",
-		words.Roughly(p.reachable[last], unit), within, words.RoughlyApart(max(behind, -behind), unit), words.Either(behind < 0, " above, beyond a limit,", " behind"), it)
+		words.Roughly(p.trueOptimum[last], unit), within, words.RoughlyApart(max(behind, -behind), unit), words.Either(behind < 0, " above, beyond a limit,", " behind"), it)
 }
 
-// averageOf is the threshold and V(t)/t = (1/t) Σ_{s≤t} g_s after trial i+1, in the metric's unit:
-// the average of its readings, nil where there is none.
-func (p *panelling) averageOf(j, i int) *float64 {
-	c, sum := p.Snap.Definition.Constraints[j], p.sums[i][j]
+// averageOf is the mean of a metric's readings up to trial i+1, nil if there are none. It equals
+// the threshold plus V(t)/t = (1/t) Σ_{s≤t} g_s in the metric's unit.
+func (p *progressPanels) averageOf(j, i int) *float64 {
+	c, sum := p.Snap.Definition.Constraints[j], p.tallies[i][j]
 	if sum.Known == 0 {
 		return nil
 	}
 	return new(c.Exceeded(sum.Balance / float64(sum.Known)))
 }
 
-// averageWords say where the average stands, and what is left to spend before the sum of all trials
+// averageWords says where that mean is, and how much is left before the sum over all planned trials
 // breaks the limit.
-func (p *panelling) averageWords(j int) string {
-	last := len(p.sums) - 1
-	c, sum := p.Snap.Definition.Constraints[j], p.sums[last][j]
+func (p *progressPanels) averageWords(j int) string {
+	last := len(p.tallies) - 1
+	c, sum := p.Snap.Definition.Constraints[j], p.tallies[last][j]
 	if sum.Known == 0 {
 		return ""
 	}

@@ -42,9 +42,9 @@ func TestEachMetricHasAMarkOfItsOwn(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, twoLimits)
 	b.ask(0.5)
-	var list []drifting
+	var list []metricDrift
 	for i, sum := range []float64{1, 4, 0, 3, 0, 2} {
-		list = append(list, drifting{study.Drift{Numbers: []int{1}, Residuals: []float64{1}, Up: []float64{sum}, Down: []float64{0}, Since: i / 4}, fmt.Sprintf("metric %d", i)})
+		list = append(list, metricDrift{study.Drift{Numbers: []int{1}, Residuals: []float64{1}, Up: []float64{sum}, Down: []float64{0}, Since: i / 4}, fmt.Sprintf("metric %d", i)})
 	}
 	drift := b.facts(0).driftChart(list)
 	names := lists.Map(drift.Drawing.Panels[0].Traces, func(trace chart.Trace) string { return trace.Name + string(trace.Style) })
@@ -66,12 +66,12 @@ func TestDriftIsSeenWhereReadingsStayOnOneSide(t *testing.T) {
 		shifted = append(shifted, optimizer.Innovation{Round: i + 1, Z: z})
 	}
 	steady[7].Z = 60 // one wrong reading
-	if d := (drifting{study.DriftOf(optimizer.Calibration{Innovations: steady}), "yield"}); d.Since != 0 || !strings.Contains(d.inWords(), "no sign of it in 40 readings") {
-		t.Errorf("steady readings: %s", d.inWords())
+	if d := (metricDrift{study.DriftOf(optimizer.Calibration{Innovations: steady}), "yield"}); d.Since != 0 || !strings.Contains(d.text(), "no sign of it in 40 readings") {
+		t.Errorf("steady readings: %s", d.text())
 	}
-	d := drifting{study.DriftOf(optimizer.Calibration{Innovations: shifted}), "yield"}
-	if d.Since < 19 || d.Since > 22 || !strings.Contains(d.inWords(), "lower than predicted") {
-		t.Errorf("readings lower by 1.5 from trial 21 on: %s", d.inWords())
+	d := metricDrift{study.DriftOf(optimizer.Calibration{Innovations: shifted}), "yield"}
+	if d.Since < 19 || d.Since > 22 || !strings.Contains(d.text(), "lower than predicted") {
+		t.Errorf("readings lower by 1.5 from trial 21 on: %s", d.text())
 	}
 }
 
@@ -86,9 +86,9 @@ func TestAShiftIsSaid(t *testing.T) {
 		99:     "Yield: no sign of it in 0 readings.",
 	} {
 		shift.Factor = factor
-		d := drifting{study.DriftOf(optimizer.Calibration{Shift: &shift}), "yield"}
-		if line, look := trustInShort([]drifting{d}, false); !strings.Contains(d.inWords(), want) || look != (factor > 100) {
-			t.Errorf("got  %s (%s, %v)\nwant %s", d.inWords(), line, look, want)
+		d := metricDrift{study.DriftOf(optimizer.Calibration{Shift: &shift}), "yield"}
+		if line, look := trustSummary([]metricDrift{d}, false); !strings.Contains(d.text(), want) || look != (factor > 100) {
+			t.Errorf("got  %s (%s, %v)\nwant %s", d.text(), line, look, want)
 		}
 	}
 }
@@ -105,16 +105,16 @@ func TestWordsOfDriftFollowItsChart(t *testing.T) {
 		}
 		residuals = append(residuals, optimizer.Innovation{Round: i + 1, Z: z})
 	}
-	d := drifting{study.DriftOf(optimizer.Calibration{Innovations: residuals}), "yield"}
-	if want := "Yield: no sign of it any more. From trial 11 to 29 it came out higher than predicted, again and again, until the model had caught up."; d.inWords() != want {
-		t.Errorf("%s\nwant %s\n%v", d.inWords(), want, d.Up)
+	d := metricDrift{study.DriftOf(optimizer.Calibration{Innovations: residuals}), "yield"}
+	if want := "Yield: no sign of it any more. From trial 11 to 29 it came out higher than predicted, again and again, until the model had caught up."; d.text() != want {
+		t.Errorf("%s\nwant %s\n%v", d.text(), want, d.Up)
 	}
 	if points, _, _ := d.traces(0); points.Text[0] != "yield 0.30 standard deviations" || points.Text[1] != "yield −0.30 standard deviations" {
 		t.Errorf("the points say %q", points.Text[:2])
 	}
-	says(t, "the caption", newBench(t, twoLimits).facts(0).driftChart([]drifting{d}).Caption,
+	says(t, "the caption", newBench(t, twoLimits).facts(0).driftChart([]metricDrift{d}).Caption,
 		[]string{"may have drifted: one that stands and is predicted well gets there by chance about once in 850 readings."}, []string{"probably"})
-	if line, look := trustInShort([]drifting{d}, false); !strings.HasSuffix(line, "; no sign of drift any more.") || look {
+	if line, look := trustSummary([]metricDrift{d}, false); !strings.HasSuffix(line, "; no sign of drift any more.") || look {
 		t.Errorf("%s, %v", line, look)
 	}
 	for i := range 20 {
@@ -123,8 +123,8 @@ func TestWordsOfDriftFollowItsChart(t *testing.T) {
 	for i := range 40 {
 		residuals = append(residuals, optimizer.Innovation{Round: 81 + i, Z: 0.2})
 	}
-	if d := (drifting{study.DriftOf(optimizer.Calibration{Innovations: residuals}), "yield"}); !strings.Contains(d.inWords(), "lower than predicted") || !strings.HasSuffix(d.inWords(), "caught up; once before that.") {
-		t.Errorf("%s", d.inWords())
+	if d := (metricDrift{study.DriftOf(optimizer.Calibration{Innovations: residuals}), "yield"}); !strings.Contains(d.text(), "lower than predicted") || !strings.HasSuffix(d.text(), "caught up; once before that.") {
+		t.Errorf("%s", d.text())
 	}
 }
 
@@ -173,13 +173,13 @@ func TestTruthStandsBesideReadings(t *testing.T) {
 		b.tell(b.ask(x), map[string]float64{"yield": 10 * x, "energy": 3})
 	}
 	v := b.facts(0)
-	p := v.panelling()
+	p := v.progressPanels()
 	panel, said, _ := p.bestPanel()
 	says(t, "the objective", said, []string{"In truth 8 % can be had within the limits; on average per trial those so far are 3 points behind what could be had with each (R(t)/t)."}, nil)
 	says(t, "its panel", whole(panel), []string{"[5 5 8 8]", "[3 3.5 3 3]"}, nil)
 	says(t, "the table", whole(p.table(nil)), []string{"Best in truth", "R(t)/t"}, nil)
 	b.ask(-1)
-	_, said, _ = b.facts(0).panelling().bestPanel()
+	_, said, _ = b.facts(0).progressPanels().bestPanel()
 	says(t, "with one at which there is no truth", said, []string{"those so far are 3 points behind what could be had with each (R(t)/t)."}, nil)
 	at := []design.Value{design.NumberValue(-1), design.NumberValue(0), design.NumberValue(0.25)}
 	slice := func(v Facts) string {
@@ -192,13 +192,13 @@ func TestTruthStandsBesideReadings(t *testing.T) {
 	was := b.snap.Definition.Constraints[0].Threshold
 	b.limit(0, 5)
 	v = b.facts(0)
-	_, said, _ = v.panelling().bestPanel()
+	_, said, _ = v.progressPanels().bestPanel()
 	says(t, "the objective of another limit", said, nil, []string{"In truth"})
 	if got := slice(v); got != "[0 2.5]" {
 		t.Errorf("under another limit the truth along x is %s", got)
 	}
 	b.limit(0, was)
-	_, said, _ = b.facts(0).panelling().bestPanel()
+	_, said, _ = b.facts(0).progressPanels().bestPanel()
 	says(t, "with the limit put back before the next trial", said, []string{"In truth"}, nil)
 	d := known{}.Study()
 	for _, gone := range [][]design.Value{{}, {design.NumberValue(0.8)}} {
@@ -222,20 +222,20 @@ func TestAverageAgainstItsLimit(t *testing.T) {
 		b.tell(b.ask(0.5), map[string]float64{"yield": 5, "energy": energy})
 	}
 	v := b.facts(0)
-	_, said, _ := v.panelling().limitPanel(0)
+	_, said, _ := v.progressPanels().limitPanel(0)
 	says(t, "a limit without a price", said, nil, []string{"On average"})
 	v.Readout.Multipliers = map[string]float64{"energy": 1}
-	panel, said, _ := v.panelling().limitPanel(0)
+	panel, said, _ := v.progressPanels().limitPanel(0)
 	says(t, "a limit with room", said, []string{"On average energy is 3 kWh per trial against its limit of 4 kWh (V(t)/t is −1 kWh)", "3 kWh in sum is left to spend, so that the 10 readings still to come may average 4.3 kWh or less."}, nil)
 	says(t, "its panel", whole(panel), []string{"[6 3.5 3 3]"}, nil)
-	says(t, "the violation", v.panelling().violationCaption(b.snap.Definition.Constraints[0], study.ViolationOut{Tally: optimizer.Tally{Hard: 6, Rounds: 1, Largest: 6}}), []string{"1 of 3 readings went beyond the limit of 4 kWh, by 6 kWh in sum, 2 kWh per reading, at most 6 kWh in one (hard)"}, nil)
-	says(t, "no violation", v.panelling().violationCaption(b.snap.Definition.Constraints[0], study.ViolationOut{}), []string{"none of 3 readings went beyond the limit of 4 kWh."}, []string{"in sum"})
+	says(t, "the violation", v.progressPanels().violationCaption(b.snap.Definition.Constraints[0], study.ViolationOut{Tally: optimizer.Tally{Hard: 6, Rounds: 1, Largest: 6}}), []string{"1 of 3 readings went beyond the limit of 4 kWh, by 6 kWh in sum, 2 kWh per reading, at most 6 kWh in one (hard)"}, nil)
+	says(t, "no violation", v.progressPanels().violationCaption(b.snap.Definition.Constraints[0], study.ViolationOut{}), []string{"none of 3 readings went beyond the limit of 4 kWh."}, []string{"in sum"})
 	b.tell(b.ask(0.5), map[string]float64{"yield": 5, "energy": 11})
 	b.end(ledger.Failed, b.ask(0.5)) // which leaves a reading less
 	b.ask(0.5)                       // whose reading comes
 	v = b.facts(0)
 	v.Readout.Multipliers = map[string]float64{"energy": 1}
-	_, said, _ = v.panelling().limitPanel(0)
+	_, said, _ = v.progressPanels().limitPanel(0)
 	says(t, "an overspent limit", said, []string{"(V(t)/t is 1 kWh): 4 kWh in sum is overspent, so that the 8 readings still to come may average 3.5 kWh or less."}, []string{"left to spend"})
 	b.end(ledger.Excluded, len(b.snap.Trials)) // which need not be run
 	for range 6 {
@@ -243,7 +243,7 @@ func TestAverageAgainstItsLimit(t *testing.T) {
 	}
 	v = b.facts(0)
 	v.Readout.Multipliers = map[string]float64{"energy": 1}
-	_, said, _ = v.panelling().limitPanel(0)
+	_, said, _ = v.progressPanels().limitPanel(0)
 	says(t, "the last one", said, []string{"so that the reading still to come may be 0 kWh or less."}, nil)
 }
 
@@ -285,11 +285,11 @@ func TestRegretStandsBesideItsBound(t *testing.T) {
 	b.add(ledger.Chosen, ledger.ChosenData{Number: 4, Origin: ledger.Manual, Seen: b.snap.Version, Engine: "1", Parameters: design.Settings{"x": design.NumberValue(0)}})
 	b.tell(4, map[string]float64{"yield": 0, "energy": 3}) // behind by 8, and nobody's but Ana's
 	v := b.facts(0)
-	if panel, said := v.panelling().regretPanel(); len(panel.Traces) > 0 || said != "" {
+	if panel, said := v.progressPanels().regretPanel(); len(panel.Traces) > 0 || said != "" {
 		t.Errorf("without a bound %q is said", said)
 	}
 	bounded(&v, "energy", 9)
-	panel, said := v.panelling().regretPanel()
+	panel, said := v.progressPanels().regretPanel()
 	says(t, "regret", said, []string{"behind the best that can be had within the limits, in sum.", "its bound is 16 points (growth rate only, because it is a test).",
 		"In truth, which only the simulated lab knows, it is 9 points."}, []string{"margins", "too far away"})
 	says(t, "its panel", whole(panel), []string{"Yield: cumulative regret (points)", "[4 8 12 16 16]", "[2 3 9 9 9]"}, nil)
@@ -302,7 +302,7 @@ func TestRegretStandsBesideItsBound(t *testing.T) {
 	for i := range v.History {
 		*v.History[i].Regret.Bound *= 6
 	}
-	panel, said = v.panelling().regretPanel()
+	panel, said = v.progressPanels().regretPanel()
 	says(t, "regret far below its bound", said, []string{"its bound is 96 points", "The bound is too far away to be drawn beside it."}, nil)
 	if len(panel.Traces) != 1 || panel.Traces[0].Style != chart.Step {
 		t.Errorf("beside a bound far away %+v is drawn", panel.Traces)
@@ -311,7 +311,7 @@ func TestRegretStandsBesideItsBound(t *testing.T) {
 	real.curve(3, 0, "yield", "impurity", "pressure")
 	v = real.facts(0)
 	bounded(&v, "impurity", 9)
-	panel, said = v.panelling().regretPanel()
+	panel, said = v.progressPanels().regretPanel()
 	says(t, "regret of a real laboratory", said, []string{"its bound is 12"}, []string{"In truth"})
 	if len(panel.Traces) != 1 || panel.Traces[0].Style != chart.Bound {
 		t.Errorf("of a real laboratory %+v is drawn", panel.Traces)
@@ -326,7 +326,7 @@ func TestWhatIsLeftIsSaid(t *testing.T) {
 	v := b.facts(0)
 	limit := b.snap.Definition.Constraints[0]
 	caption := func() string {
-		return v.panelling().violationCaption(limit, v.Readout.Violation["energy"])
+		return v.progressPanels().violationCaption(limit, v.Readout.Violation["energy"])
 	}
 	says(t, "without a bound", caption(), nil, []string{"Left under it"})
 	bounded(&v, "energy", 7)

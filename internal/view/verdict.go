@@ -22,21 +22,20 @@ import (
 	"headroom/web/templates"
 )
 
-// GainAtOnce is up to how many trials the page itself says how much could still be gained; with
-// more, that is fetched once the page stands.
+// GainAtOnce is the number of trials up to which the page itself says how much could still be
+// gained. With more, the page fetches that after it has loaded.
 const GainAtOnce = 150
 
-// answering is a study whose answer is put into words: of its readout there is only what may be
-// said.
-type answering struct{ Facts }
+// verdictFacts is Facts whose Readout is reduced to what may be said of it.
+type verdictFacts struct{ Facts }
 
 // Verdict is the answer of the study: what to use, how sure that is, and what could still be
 // gained.
 func (v Facts) Verdict() templates.Verdict {
-	a := answering{v}
-	verdict := templates.Verdict{Heading: words.Either(v.Snap.State.Over(), "The answer", "The answer so far"), Lucky: a.lucky(), None: a.whyNone()}
+	a := verdictFacts{v}
+	verdict := templates.Verdict{Heading: words.Either(v.Snap.State.Over(), "The answer", "The answer so far"), Lucky: a.bestReading(), None: a.whyNone()}
 	switch {
-	case !a.told():
+	case !a.hasReadout():
 		a.Readout = study.Readout{}
 	case verdict.None != "":
 		a.Readout.Recommendation = nil
@@ -44,8 +43,8 @@ func (v Facts) Verdict() templates.Verdict {
 			a.Readout.Undecided = nil
 		}
 	}
-	verdict.Limits, verdict.Next, verdict.Risk = a.limitLines(), a.toDo(), a.riskOf("any limit", a.Readout.Risk)
-	if !a.told() {
+	verdict.Limits, verdict.Next, verdict.Risk = a.limitLines(), a.nextStep(), a.riskOf("any limit", a.Readout.Risk)
+	if !a.hasReadout() {
 		return verdict
 	}
 	a.recommend(&verdict)
@@ -56,11 +55,14 @@ func (v Facts) Verdict() templates.Verdict {
 	return verdict
 }
 
-// told tells whether there is a readout to answer from.
-func (v answering) told() bool { return len(v.Snap.Trials) > 0 && !v.Working && v.Modelless == "" }
+// hasReadout tells whether there is a readout to answer from.
+func (v verdictFacts) hasReadout() bool {
+	return len(v.Snap.Trials) > 0 && !v.Working && v.Modelless == ""
+}
 
-// recommend says what the model makes of what has been read.
-func (v answering) recommend(verdict *templates.Verdict) {
+// recommend fills in the recommended settings, those that may be better, or those closest to the
+// limits.
+func (v verdictFacts) recommend(verdict *templates.Verdict) {
 	u, r := v.Readout.Undecided, v.Readout.Recommendation
 	if r != nil {
 		verdict.Answer, verdict.Doubt = v.answer(*r), v.modelDoubt()
@@ -73,22 +75,22 @@ func (v answering) recommend(verdict *templates.Verdict) {
 			verdict.Doubt = strings.TrimSpace(fmt.Sprintf("The settings of trial %d, the best reading, may no longer be chosen. %s", best.Number, verdict.Doubt))
 		}
 		if works := v.Readout.Works; works.Failed > 0 && works.Chance != nil {
-			verdict.Answer.Works = valued(words.Percent(*works.Chance), *works.Chance)
+			verdict.Answer.Works = newValue(words.Percent(*works.Chance), *works.Chance)
 		}
 	} else {
-		verdict.Closest = v.closest()
+		verdict.Closest = v.leastViolating()
 	}
 	if u == nil {
 		return
 	}
-	verdict.More = more(v.Snap.Definition, *u)
+	verdict.More = readingsNeeded(v.Snap.Definition, *u)
 	if r == nil || u.Number != r.Number {
 		verdict.Undecided = v.answer(u.Recommendation)
 	}
 }
 
 // whyNone says why nothing can be recommended, "" when something is.
-func (v answering) whyNone() string {
+func (v verdictFacts) whyNone() string {
 	nothing := words.Either(v.Snap.State.Over(), "Nothing could be recommended", "Nothing can be recommended yet")
 	switch {
 	case len(v.Snap.Trials) == 0 && v.Snap.State.Over():
@@ -102,12 +104,12 @@ func (v answering) whyNone() string {
 	}
 	missing := unread(v.Snap)
 	switch {
-	case len(missing) > 0 && fruitless(v.Snap.Trials) != "":
-		return nothing + ": " + fruitless(v.Snap.Trials) + "."
+	case len(missing) > 0 && whyNoResults(v.Snap.Trials) != "":
+		return nothing + ": " + whyNoResults(v.Snap.Trials) + "."
 	case len(missing) > 0:
-		return nothing + ": " + without(v.Snap, missing) + "."
+		return nothing + ": " + noReadingWords(v.Snap, missing) + "."
 	case !v.ModelStands():
-		return nothing + ": " + v.noModelYet() + "."
+		return nothing + ": " + v.whyNoModel() + "."
 	case v.Readout.Recommendation == nil && !slices.ContainsFunc(v.Snap.Trials, func(t *ledger.Trial) bool { return !v.Snap.Gone(t.Number) }):
 		return nothing + ": none of the settings tried may still be chosen."
 	case v.Readout.Recommendation == nil && len(v.Snap.Definition.Constraints) == 0:
@@ -119,7 +121,7 @@ func (v answering) whyNone() string {
 	return ""
 }
 
-func (v answering) lucky() *templates.Lucky {
+func (v verdictFacts) bestReading() *templates.Lucky {
 	best := v.Snap.Best()
 	if best == nil {
 		return nil
@@ -127,43 +129,44 @@ func (v answering) lucky() *templates.Lucky {
 	o := v.Snap.Definition.Objective
 	value := best.Metrics[o.Metric].Value
 	what := words.Either(o.Direction == "minimize", "Lowest", "Highest") + " single reading" + words.Either(limited(v.Snap.Definition), " within the limits", "")
-	return &templates.Lucky{Number: best.Number, URL: v.trialURL(best.Number), What: what, Value: *valued(words.Quantity(value, v.Snap.UnitTold(best.Number, o.Metric)), value)}
+	return &templates.Lucky{Number: best.Number, URL: v.trialURL(best.Number), What: what, Value: *newValue(words.Quantity(value, v.Snap.UnitTold(best.Number, o.Metric)), value)}
 }
 
-// valued is a number as people read it, with itself.
-func valued(text string, x float64) *templates.Value {
+// newValue pairs a number with its text.
+func newValue(text string, x float64) *templates.Value {
 	return &templates.Value{Text: text, Raw: words.Raw(x)}
 }
 
-// answer is what the model says of settings that were tried.
-func (v answering) answer(r study.Recommendation) *templates.Answer {
+// answer describes settings that were tried, and what the model expects of them.
+func (v verdictFacts) answer(r study.Recommendation) *templates.Answer {
 	tried := v.Of(v.Snap.Trial(r.Number))
 	answer := &templates.Answer{Number: r.Number, URL: v.trialURL(r.Number), Settings: tried.settings(), Copy: tried.copyText()}
 	answer.Expected = lists.Map(v.metricsShown(), func(metric string) templates.Expected { return v.expected(metric, r.Believed) })
 	if limited(v.Snap.Definition) {
-		answer.Chance, answer.Brought = valued(words.Percent(r.FeasibilityProbability), r.FeasibilityProbability), v.brought()
+		answer.Chance, answer.Brought = newValue(words.Percent(r.FeasibilityProbability), r.FeasibilityProbability), v.contextWords()
 	}
 	return answer
 }
 
-// expected is what the model expects of a metric somewhere, all to the digits that its band means.
-func (v answering) expected(metric string, b study.Believed) templates.Expected {
+// expected is what the model expects of a metric, with as many digits as the band leaves meaning
+// in.
+func (v verdictFacts) expected(metric string, b study.Believed) templates.Expected {
 	d := v.Snap.Definition
 	unit := UnitOf(d, metric)
 	show := design.WriteTogether(b.SD[metric], b.Mean[metric], b.Lower95[metric], b.Upper95[metric])
-	value := func(x float64) templates.Value { return *valued(show(x), x) }
+	value := func(x float64) templates.Value { return *newValue(show(x), x) }
 	return templates.Expected{Metric: metric, Unit: unit, Mean: value(b.Mean[metric]), Low: value(b.Lower95[metric]), High: value(b.Upper95[metric]),
-		ReadingSD: *valued(words.Alike(b.ReadingSD[metric])(b.ReadingSD[metric]), b.ReadingSD[metric])}
+		ReadingSD: *newValue(words.Alike(b.ReadingSD[metric])(b.ReadingSD[metric]), b.ReadingSD[metric])}
 }
 
-func (v answering) limitLines() []templates.LimitLine {
+func (v verdictFacts) limitLines() []templates.LimitLine {
 	var lines []templates.LimitLine
 	for j, c := range v.Snap.Definition.Constraints {
-		line := templates.LimitLine{Name: c.Name, Asks: asks(c), Mark: string(chart.Feasible)}
+		line := templates.LimitLine{Name: c.Name, Asks: limitText(c), Mark: string(chart.Feasible)}
 		if v.Paper {
-			line.Before = limitBefore(v.Snap, j)
+			line.Before = formerLimits(v.Snap, j)
 		}
-		broken, known := brokenIn(v.Snap.Trials, c)
+		broken, known := countBroken(v.Snap.Trials, c)
 		line.Count = "broken in " + strconv.Itoa(broken) + " of " + design.Count(known, "trial", "trials")
 		if broken > 0 {
 			line.Mark = string(chart.Violated)
@@ -174,71 +177,73 @@ func (v answering) limitLines() []templates.LimitLine {
 			continue
 		}
 		if now, there := v.Readout.Violation[c.Name]; there && now.Hard > 0 {
-			line.Violation = valued(words.RoughlyApart(now.Hard, c.Unit), now.Hard)
+			line.Violation = newValue(words.RoughlyApart(now.Hard, c.Unit), now.Hard)
 			if now.Rounds > 1 {
-				line.Largest = valued(words.RoughlyApart(now.Largest, c.Unit), now.Largest)
+				line.Largest = newValue(words.RoughlyApart(now.Largest, c.Unit), now.Largest)
 			}
 		}
 		line.Risk = v.riskOf("this limit", v.Readout.Violation[c.Name].Risk)
-		line.Headroom, line.Room = v.room(c)
+		line.Headroom, line.Room = v.expectedHeadroom(c)
 		lines = append(lines, line)
 	}
 	return lines
 }
 
-// limitBefore says how a limit stood before it was changed, "" where it never was: as trials had it,
-// and not what was taken back before the next.
-func limitBefore(snap *ledger.Snapshot, j int) string {
+// formerLimits says what limit j was when earlier trials were chosen, "" if it never changed
+// between trials.
+func formerLimits(snap *ledger.Snapshot, j int) string {
 	var said []string
 	through := append(snap.LimitsThrough(), snap.Definition.Constraints)
 	for i, limits := range through[1:] {
 		if was, c := through[i][j], limits[j]; limitDiffers(was, c) {
-			said = append(said, fmt.Sprintf("%s before trial %d", signTurned(was, c)+words.Quantity(was.Threshold, was.Unit), i+2))
+			said = append(said, fmt.Sprintf("%s before trial %d", changedSign(was, c)+words.Quantity(was.Threshold, was.Unit), i+2))
 		}
 	}
 	return strings.Join(said, "; ")
 }
 
-// riskOf is the account of the risk that was asked for with a limit, nil where none was.
+// riskOf is the account of the risk granted for a limit, or for all, nil where none was granted.
 func (v Facts) riskOf(limit string, r *optimizer.Risk) *templates.Risk {
 	if r == nil {
 		return nil
 	}
-	others := slices.DeleteFunc(v.chosenOtherwise(), func(n int) bool { return !slices.Contains(r.Chosen, n) })
-	risk := &templates.Risk{Words: fmt.Sprintf("%s of the %s that the model chooses%s may break %s", words.Percent(r.Most), design.Count(r.Trials, "trial", "trials"), counting(others, ","), limit),
-		Allowed: *valued(words.Brief(r.Allowed), r.Allowed), Expected: *valued(words.Brief(r.Expected), r.Expected), SoFar: *valued(strconv.Itoa(r.SoFar), float64(r.SoFar))}
+	others := slices.DeleteFunc(v.chosenByOthers(), func(n int) bool { return !slices.Contains(r.Chosen, n) })
+	risk := &templates.Risk{Words: fmt.Sprintf("%s of the %s that the model chooses%s may break %s", words.Percent(r.Most), design.Count(r.Trials, "trial", "trials"), countingWords(others, ","), limit),
+		Allowed: *newValue(words.Brief(r.Allowed), r.Allowed), Expected: *newValue(words.Brief(r.Expected), r.Expected), SoFar: *newValue(strconv.Itoa(r.SoFar), float64(r.SoFar))}
 	if r.Now < r.Most {
 		risk.Next = "The next may take a chance of " + words.Percent(r.Now) + ", because more than the share allowed have broken it so far."
 	}
 	return risk
 }
 
-// room is how far the recommended settings are expected to stay from a limit.
-func (v answering) room(c design.Constraint) (*templates.Value, string) {
+// expectedHeadroom is how far the recommended settings are expected to stay within a limit, and the
+// words that go with the figure.
+func (v verdictFacts) expectedHeadroom(c design.Constraint) (*templates.Value, string) {
 	r := v.Readout.Recommendation
 	if r == nil {
 		return nil, ""
 	}
 	if mean, there := r.Mean[c.Metric]; there && v.Snap.HasReading(c.Metric) {
 		room := c.Headroom(mean)
-		return valued(words.Apart(words.Alike(r.SD[c.Metric])(math.Abs(room)), c.Unit), room), sideWords(room) + ", as the model expects"
+		return newValue(words.Apart(words.Alike(r.SD[c.Metric])(math.Abs(room)), c.Unit), room), sideWords(room) + ", as the model expects"
 	}
 	if value, known := v.Snap.KnownValues(r.Number)[c.Name]; known {
 		room := c.Headroom(value)
-		return valued(words.RoughlyApart(math.Abs(room), c.Unit), room), sideWords(room) + v.brought()
+		return newValue(words.RoughlyApart(math.Abs(room), c.Unit), room), sideWords(room) + v.contextWords()
 	}
 	return nil, ""
 }
 
-// brought says of what follows from the limits of a trial that the next one may find others.
-func (v answering) brought() string {
+// contextWords limits what is said of a limit to the context of one trial, if the next may bring
+// another.
+func (v verdictFacts) contextWords() string {
 	return words.Either(v.Snap.Definition.Foreseeable(), "", ", with what that trial brought")
 }
 
 func sideWords(room float64) string { return words.Either(room < 0, "beyond the limit", "inside") }
 
-// more says what would tell whether undecided settings can be recommended.
-func more(d design.Definition, u study.Undecided) string {
+// readingsNeeded says how many readings would tell whether undecided settings can be recommended.
+func readingsNeeded(d design.Definition, u study.Undecided) string {
 	readings := "not even a thousand more readings"
 	if u.Readings != nil {
 		readings = design.Count(*u.Readings, "more reading", "more readings")
@@ -246,15 +251,15 @@ func more(d design.Definition, u study.Undecided) string {
 	return fmt.Sprintf("Not yet known to be within %s limit: %s there would tell, should all be as expected.", words.Either(len(d.Constraints) > 1, "every", "the"), readings)
 }
 
-// closest is the trial that breaks the limits least, and which of them binds; nil when some trial
-// breaks none. Those that were taken out are none.
-func (v answering) closest() *templates.Answer {
+// leastViolating is the trial that breaks the limits least, with the limit that it breaks most. It
+// is nil if a trial breaks none. Excluded trials do not count.
+func (v verdictFacts) leastViolating() *templates.Answer {
 	d := v.Snap.Definition
 	var nearest *ledger.Trial
 	var binding design.Constraint
-	spreads, least := lists.Map(d.Constraints, v.spread), math.Inf(1)
+	spreads, least := lists.Map(d.Constraints, v.spreadOf), math.Inf(1)
 	for _, t := range v.Snap.Trials {
-		c, excess, known := v.worst(t, spreads)
+		c, excess, known := v.largestExcess(t, spreads)
 		if t.Excluded || !known || excess >= least {
 			continue
 		}
@@ -263,7 +268,7 @@ func (v answering) closest() *templates.Answer {
 	if nearest == nil || least <= 0 {
 		return nil
 	}
-	m, _ := v.outcome(nearest, binding)
+	m, _ := v.limitValue(nearest, binding)
 	came := Measured(v.Snap, nearest, binding.Metric, m)
 	if binding.Expression != "" { // by the formula in force, and so in its unit
 		came = words.Quantity(m.Value, binding.Unit)
@@ -277,12 +282,13 @@ func (v answering) closest() *templates.Answer {
 		Copy: v.Of(nearest).copyText(), Words: said}
 }
 
-// worst is the limit that a trial breaks most, excesses being measured in the spread of each, which
-// needs no model.
-func (v answering) worst(t *ledger.Trial, spreads []float64) (binding design.Constraint, excess float64, known bool) {
+// largestExcess is the limit that a trial exceeds most, and by how much in units of spreads, which
+// hold each limit's standard deviation over the trials. It is not known if a limit has no value at
+// the trial.
+func (v verdictFacts) largestExcess(t *ledger.Trial, spreads []float64) (binding design.Constraint, excess float64, known bool) {
 	excess = math.Inf(-1)
 	for j, c := range v.Snap.Definition.Constraints {
-		m, there := v.outcome(t, c)
+		m, there := v.limitValue(t, c)
 		if !there {
 			return c, 0, false
 		}
@@ -293,8 +299,9 @@ func (v answering) worst(t *ledger.Trial, spreads []float64) (binding design.Con
 	return binding, excess, len(v.Snap.Definition.Constraints) > 0
 }
 
-// outcome is what a limit is about at a trial: its reading, or by the formula in force.
-func (v answering) outcome(t *ledger.Trial, c design.Constraint) (ledger.Measurement, bool) {
+// limitValue is what a limit is compared with at a trial: the value of the formula in force, else
+// the reading.
+func (v verdictFacts) limitValue(t *ledger.Trial, c design.Constraint) (ledger.Measurement, bool) {
 	if value, known := v.Snap.KnownValues(t.Number)[c.Name]; known {
 		return ledger.Measurement{Value: value}, true
 	}
@@ -302,10 +309,10 @@ func (v answering) outcome(t *ledger.Trial, c design.Constraint) (ledger.Measure
 	return m, there
 }
 
-// spread is the standard deviation over the trials of what a limit is about, 1 where they are alike.
-func (v answering) spread(c design.Constraint) float64 {
+// spreadOf is the standard deviation of a limit's values over the trials, 1 if they are all equal.
+func (v verdictFacts) spreadOf(c design.Constraint) float64 {
 	sd := stat.StdDev(lists.Pick(v.Snap.Trials, func(t *ledger.Trial) (float64, bool) {
-		m, there := v.outcome(t, c)
+		m, there := v.limitValue(t, c)
 		return m.Value, there && !t.Excluded
 	}), nil)
 	if sd > 0 {
@@ -314,11 +321,11 @@ func (v answering) spread(c design.Constraint) float64 {
 	return 1
 }
 
-func (v answering) toDo() string {
+func (v verdictFacts) nextStep() string {
 	summary, u, r := v.Snap.Summary(), v.Readout.Undecided, v.Readout.Recommendation
 	switch {
 	case !v.Head.Operates && !v.Snap.State.Over():
-		return v.watching()
+		return v.viewerStatus()
 	case v.Snap.State == ledger.Finished && r != nil:
 		return "The study is finished: these settings are its answer."
 	case v.Snap.State == ledger.Finished && (v.Working || v.Modelless != ""):
@@ -328,7 +335,7 @@ func (v answering) toDo() string {
 	case v.Snap.State == ledger.Archived:
 		return "The study is archived; it can be copied as a new one."
 	case len(v.Snap.ToRun()) > 0 && v.Snap.Definition.SimulatedLab != "":
-		return v.watching() + " Enter some" + words.Either(v.Snap.State == ledger.Paused, ".", ", or let the simulated lab run on.")
+		return v.viewerStatus() + " Enter some" + words.Either(v.Snap.State == ledger.Paused, ".", ", or let the simulated lab run on.")
 	case len(v.Snap.ToRun()) > 0:
 		return waitingWords(v.Snap.ToRun())
 	case v.Snap.State == ledger.Paused:
@@ -337,8 +344,8 @@ func (v answering) toDo() string {
 		return v.askFor("first")
 	case v.Modelless != "":
 		return "Without its model the study takes results, and no new trials."
-	case ended(v.Snap.Trials, ledger.StatusFailed) > 0 && fruitless(v.Snap.Trials) != "":
-		return design.Capitalised(fruitless(v.Snap.Trials)) + ". Find out why, then ask for the next."
+	case countStatus(v.Snap.Trials, ledger.StatusFailed) > 0 && whyNoResults(v.Snap.Trials) != "":
+		return design.Capitalised(whyNoResults(v.Snap.Trials)) + ". Find out why, then ask for the next."
 	case v.Readout.Version > 0 && len(unread(v.Snap)) > 0:
 		missing := unread(v.Snap)
 		add := ", or add " + words.Either(len(missing) == 1, "it", "them") + " to one that was made"
@@ -348,18 +355,18 @@ func (v answering) toDo() string {
 		better := words.Either(r != nil && r.Number == u.Number, "", "it looks better, and ")
 		return fmt.Sprintf("Repeat trial %d: %s%s would tell whether it can be used.", u.Number, better, design.Count(*u.Readings, "more reading", "more readings"))
 	case summary.Trials >= v.Snap.Definition.Algorithm.Horizon:
-		return v.allMade() + " Finish the study, or go on if there is enough to gain."
+		return v.horizonReached() + " Finish the study, or go on if there is enough to gain."
 	}
 	return v.askFor("next")
 }
 
-// askFor is what to do where nothing else is.
-func (v answering) askFor(which string) string {
+// askFor is the advice to ask for the next, or the first, trial.
+func (v verdictFacts) askFor(which string) string {
 	return "Ask for the " + which + " trial" + words.Either(sampled(v.Snap.Definition), " through the API", "") + "."
 }
 
-// watching says how the study goes on, for those who may only look.
-func (v answering) watching() string {
+// viewerStatus says how the study goes on, for those who may only look.
+func (v verdictFacts) viewerStatus() string {
 	switch waiting := v.Snap.ToRun(); {
 	case len(waiting) == 1:
 		return fmt.Sprintf("Trial %d waits for results.", waiting[0].Number)
@@ -370,17 +377,17 @@ func (v answering) watching() string {
 	case len(v.Snap.Trials) == 0:
 		return "The first trial has not been asked for."
 	case len(v.Snap.Trials) >= v.Snap.Definition.Algorithm.Horizon:
-		return v.allMade()
+		return v.horizonReached()
 	}
 	return "No trial is waiting; the next has not been asked for."
 }
 
-// allMade says that no more trials are meant to be asked for.
-func (v answering) allMade() string {
+// horizonReached says that all planned trials were asked for.
+func (v verdictFacts) horizonReached() string {
 	return design.Count(v.Snap.Definition.Algorithm.Horizon, "trial was planned, and is made", "trials were planned, and are made") + "."
 }
 
-// fewReadings is how many more readings are worth advising.
+// fewReadings is the largest number of further readings that is worth advising.
 const fewReadings = 10
 
 func waitingWords(waiting []ledger.Trial) string {
@@ -392,8 +399,8 @@ func waitingWords(waiting []ledger.Trial) string {
 	return text + "."
 }
 
-// GainWords say how much better it could still get; where that was not worked out, where to fetch
-// it.
+// GainWords says how much better the study could still get, or where that is fetched from if it is
+// not computed yet.
 func (v Facts) GainWords() templates.Gain {
 	switch {
 	case v.Modelless != "" || !v.ModelStands():
@@ -408,18 +415,19 @@ func (v Facts) GainWords() templates.Gain {
 	return gainOf(v.Snap.Definition, v.Gain, v.Snap.State.Over())
 }
 
-// fewestFeasible is the share of draws with settings within every limit below which they are too
-// few to tell where the best of them lies.
+// fewestFeasible is the share of draws with settings within every limit below which there are too
+// few draws to say where the best of them lies.
 const fewestFeasible = 0.1
 
-// gainOf says what the best may be, and what it would risk to stop, or risks to have stopped.
+// gainOf says what the best value may be, and what stopping would risk, or has risked if the study
+// is over.
 func gainOf(d design.Definition, gain *optimizer.Gain, over bool) templates.Gain {
 	within := words.Either(len(d.Constraints) == 0, "possible", "within every limit")
 	if gain == nil {
 		return templates.Gain{Words: "As far as the model knows, no settings that may be chosen are " + within + "."}
 	}
 	show := design.WriteTogether((gain.Best.High-gain.Best.Low)/4, gain.Best.Low, gain.Best.High)
-	value := func(x float64) templates.Value { return *valued(show(x), x) }
+	value := func(x float64) templates.Value { return *newValue(show(x), x) }
 	out := templates.Gain{Best: &templates.Range{Low: value(gain.Best.Low), High: value(gain.Best.High), Level: words.Percent(gain.Best.Level), Of: words.Either(limited(d), "the best within the limits", "the best"), Unit: d.Objective.Unit}}
 	if len(gain.ChanceLeft) == 0 {
 		some := "The chance that any settings are " + within + " is " + words.Percent(gain.Feasible)
@@ -451,7 +459,7 @@ func gainOf(d design.Definition, gain *optimizer.Gain, over bool) templates.Gain
 	return out
 }
 
-// Status is the strip on top.
+// Status is the strip at the top of the page.
 func (v Facts) Status() templates.Status {
 	d := v.Snap.Definition
 	summary := v.Snap.Summary()
@@ -483,8 +491,7 @@ func (v Facts) Status() templates.Status {
 	return strip
 }
 
-// inDoubt are the trials with something that nobody has confirmed yet, the first of them; more says
-// how many others there are.
+// inDoubt lists the first trials with an unconfirmed doubt; more says how many others there are.
 func (v Facts) inDoubt() (shown []templates.Doubtful, more string) {
 	all := lists.Pick(v.Snap.Trials, func(t *ledger.Trial) (Tried, bool) { return v.Of(t), len(t.Doubts) > 0 && !t.Excluded })
 	if n := len(all) - mostInDoubt; n > 0 {
@@ -493,7 +500,7 @@ func (v Facts) inDoubt() (shown []templates.Doubtful, more string) {
 	return lists.Map(all, Tried.inDoubt), more
 }
 
-// mostInDoubt is how many trials in doubt stand at the top of the page.
+// mostInDoubt is how many trials in doubt are shown at the top of the page.
 const mostInDoubt = 3
 
 // Line is a study in the list of studies.
@@ -516,11 +523,11 @@ func Line(one ledger.Summary, now time.Time) templates.StudyLine {
 	return line
 }
 
-// SimulatedAtOnce is how many trials a press of the button lets the simulated lab run: a twentieth
-// of those planned, 5 to 25.
+// SimulatedAtOnce is how many trials the simulated lab runs at one press: a twentieth of those
+// planned, at least 5 and at most 25.
 func SimulatedAtOnce(d design.Definition) int { return min(max(5, d.Algorithm.Horizon/20), 25) }
 
-// Lab is the panel of a study's simulated lab; it is empty where a real one measures.
+// Lab is the panel of a study's simulated lab, empty where a real one measures.
 func (v Facts) Lab() templates.Lab {
 	d := v.Snap.Definition
 	panel := templates.Lab{Study: v.Head, Problem: d.SimulatedLab, Going: v.Run.Going, AtOnce: SimulatedAtOnce(d)}
@@ -548,11 +555,11 @@ func (v Facts) Lab() templates.Lab {
 	return panel
 }
 
-// ModelPart is the part of a page that says how the work on the model stands, and asks again until
-// it is there.
+// ModelPart is the part of a page that says how far the computation of the model is, and asks again
+// until it has ended.
 const ModelPart = "model"
 
-// Work says how the work on the model stands; of a study that is not long, nothing is said.
+// Work says how far the computation of the model is; it is empty for a study that is not Long.
 func (v Facts) Work() templates.Work {
 	if !v.Long() {
 		return templates.Work{}

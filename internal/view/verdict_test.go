@@ -207,7 +207,7 @@ func TestWordsFollowHowTrialsEnded(t *testing.T) {
 	says(t, "archived", page(), []string{"The study is archived"}, []string{"The answer so far"})
 	b = newBench(t, twoLimits)
 	b.add(ledger.Failed, ledger.ClosedData{Number: b.ask(0.5), Reason: "It exploded!", Cause: ledger.ByChance})
-	says(t, "a card that is kept", b.facts(0).Of(b.snap.Trial(1)).endOf().Words, []string{"Failed by chance: It exploded!"}, []string{"!."})
+	says(t, "a card that is kept", b.facts(0).Of(b.snap.Trial(1)).ending().Words, []string{"Failed by chance: It exploded!"}, []string{"!."})
 }
 
 func TestTrialsBeyondThosePlanned(t *testing.T) {
@@ -274,7 +274,7 @@ func TestALimitBeforeIsOneThatTrialsHad(t *testing.T) {
 	b := newBench(t, twoLimits)
 	before := func(want string) {
 		t.Helper()
-		if got := strings.ReplaceAll(limitBefore(b.snap, 0), words.Thin, " "); got != want {
+		if got := strings.ReplaceAll(formerLimits(b.snap, 0), words.Thin, " "); got != want {
 			t.Errorf("it was %q, want %q", got, want)
 		}
 	}
@@ -442,9 +442,9 @@ func TestWhoImportedATrialDidNotChooseIt(t *testing.T) {
 func TestWhatWouldTell(t *testing.T) {
 	t.Parallel()
 	d := newBench(t, twoLimits).snap.Definition
-	says(t, "one reading", more(d, study.Undecided{Readings: new(1)}), []string{"within every limit: 1 more reading there would tell, should all be as expected."}, nil)
+	says(t, "one reading", readingsNeeded(d, study.Undecided{Readings: new(1)}), []string{"within every limit: 1 more reading there would tell, should all be as expected."}, nil)
 	d.Constraints = d.Constraints[:1]
-	says(t, "of one limit", more(d, study.Undecided{Readings: new(2)}), []string{"within the limit: 2 more readings there would tell, should all be as expected."}, nil)
+	says(t, "of one limit", readingsNeeded(d, study.Undecided{Readings: new(2)}), []string{"within the limit: 2 more readings there would tell, should all be as expected."}, nil)
 }
 
 // TestAMapWithoutLimitsSaysWhy: a metric was never read, or not often enough to know its scale.

@@ -133,14 +133,14 @@ type Surface struct {
 
 // look is how a mark is drawn around its place: shape first, then colour. Colours are the page's
 // own variables, so that a chart follows light, dark and paper.
-type look struct {
+type marker struct {
 	outline    func(r float64) string
 	r          float64
 	fill, edge string
 }
 
 // marks by style; those of events are called as the legend calls them.
-var marks = map[Style]look{
+var marks = map[Style]marker{
 	Feasible:             {circle, 4.5, "feasible", "surface"},
 	Violated:             {polygon(3, 0, 1), 6.5, "violated", "surface"},
 	Unknown:              {circle, 4.5, "", "unknown"},
@@ -184,19 +184,19 @@ func polygon(corners int, turn, inner float64) func(r float64) string {
 			}
 			sin, cos := math.Sincos(turn + 2*math.Pi*float64(i)/float64(corners))
 			letter := words.Either(i == 0, 'M', 'L')
-			fmt.Fprintf(&d, "%c%s,%s", letter, short(radius*sin, 2), short(-radius*cos, 2))
+			fmt.Fprintf(&d, "%c%s,%s", letter, decimal(radius*sin, 2), decimal(-radius*cos, 2))
 		}
 		return d.String() + "Z"
 	}
 }
 
-func (l look) attributes() string {
+func (l marker) attributes() string {
 	return words.Either(l.fill == "", fmt.Sprintf(`fill="none" stroke="var(--%s)" stroke-width="2"`, l.edge), fmt.Sprintf(`fill="var(--%s)" stroke="var(--%s)"`, l.fill, l.edge))
 }
 
 // crowded is the look where hundreds stand: smaller, and without the edge that would cover
 // neighbours.
-func (l look) crowded() look {
+func (l marker) crowded() marker {
 	l.r /= 2
 	if l.fill != "" {
 		l.edge = l.fill
@@ -233,7 +233,7 @@ func (p pen) attributes() string {
 }
 
 // drawn is a mark by itself, no larger than a line of text.
-func (l look) drawn() string {
+func (l marker) drawn() string {
 	return fmt.Sprintf(`<path d="%s" %s/>`, l.outline(math.Min(6.5, l.r)), l.attributes())
 }
 
@@ -353,12 +353,12 @@ func (s scale) ticks(a Axis, most int) (list []tick) {
 	case s.log:
 		s.logTicks(a, most, add)
 	case a.Whole:
-		values := even(s.low, s.high, max(1, min(most, int(s.high-s.low))))
+		values := evenTicks(s.low, s.high, max(1, min(most, int(s.high-s.low))))
 		values = slices.DeleteFunc(values, func(x float64) bool { return x != math.Trunc(x) })
-		add(values, alike(values))
+		add(values, tickFormat(values))
 	default:
-		values := even(s.low, s.high, most)
-		add(values, alike(values))
+		values := evenTicks(s.low, s.high, most)
+		add(values, tickFormat(values))
 	}
 	return list
 }
@@ -389,13 +389,13 @@ func (s scale) logTicks(a Axis, most int, add func([]float64, func(float64) stri
 		}
 	}
 	if len(fine) < 2 {
-		fine = even(s.low, s.high, most)
+		fine = evenTicks(s.low, s.high, most)
 	}
-	add(fine, func(x float64) string { return s.figure(x) })
+	add(fine, func(x float64) string { return s.hoverText(x) })
 }
 
 // even are multiples of 1, 2 or 5 times a power of ten between two ends, about so many.
-func even(low, high float64, about int) (list []float64) {
+func evenTicks(low, high float64, about int) (list []float64) {
 	times, power := tidyStep(math.Max((high-low)/float64(about), finestStep))
 	step := times10(times, power)
 	for k := math.Ceil(low/step - 1e-9); k*step <= high+step*1e-9 && len(list) < 4*about+4; k++ {
@@ -435,7 +435,7 @@ func tidyStep(step float64) (times float64, power int) {
 
 // alike is how to write the ticks of an axis: all with equally many decimals, or with the same
 // power of ten.
-func alike(ticks []float64) func(float64) string {
+func tickFormat(ticks []float64) func(float64) string {
 	most, step := 0.0, 0.0
 	for i, x := range ticks {
 		most = math.Max(most, math.Abs(x))
@@ -481,7 +481,7 @@ func widthOf(text string, size float64) float64 {
 }
 
 // spaced are the ticks whose words do not touch those before them on an axis of so many pixels.
-func spaced(ticks []tick, width float64) (list []tick) {
+func withoutOverlap(ticks []tick, width float64) (list []tick) {
 	end := math.Inf(-1)
 	for _, one := range ticks {
 		if half := widthOf(one.words, wordSize) / 2; one.at*width-half >= end {
@@ -493,7 +493,7 @@ func spaced(ticks []tick, width float64) (list []tick) {
 }
 
 // cut is a text that fits into so many pixels.
-func cut(text string, width float64) string {
+func truncated(text string, width float64) string {
 	if widthOf(text, wordSize) <= width {
 		return text
 	}
@@ -507,7 +507,7 @@ func cut(text string, width float64) string {
 
 // figure is a value as hovering says it: to four digits, or more where an axis from end to end would be
 // one number then.
-func (s scale) figure(value any) string {
+func (s scale) hoverText(value any) string {
 	x := number(value)
 	if apart := s.high - s.low; apart > 0 && math.Abs(x) > 1000*apart {
 		return words.Alike(apart / 1000)(x)
@@ -517,7 +517,7 @@ func (s scale) figure(value any) string {
 
 // title writes what stands above a frame, of which a unit at the end stays where there is no room for
 // the rest.
-func (s *sheet) title(title string) {
+func (s *canvas) title(title string) {
 	at := strings.LastIndex(title, " (")
 	if at < 0 || !strings.HasSuffix(title, ")") {
 		at = len(title)
@@ -537,7 +537,7 @@ func (p Panel) frame() frame {
 	return frame{x: scaleOf(p.X, xs...), y: scaleOf(p.Y, ys...), xAxis: p.X, yAxis: p.Y, xWords: "all", yWords: "all", traces: p.Traces, limits: p.Limits, height: p.Height}
 }
 
-func (s *sheet) panels(d Drawing) {
+func (s *canvas) panels(d Drawing) {
 	for _, panel := range d.Panels {
 		s.title(panel.Title)
 		panel.X = d.X
@@ -562,7 +562,7 @@ func (s *sheet) panels(d Drawing) {
 
 // axisTitle writes the name of the x axis below the frame that has been drawn, and below so many
 // rows of words.
-func (s *sheet) axisTitle(title string, rows int) {
+func (s *canvas) axisTitle(title string, rows int) {
 	lower := words.Either(rows > 1, fmt.Sprintf(` style="margin-top:%dpx"`, 22+(rows-1)*rowHeight), "")
 	fmt.Fprintf(s, `<div class="axis"%s>%s</div>`, lower, html.EscapeString(title))
 }
@@ -576,7 +576,7 @@ const cellHeight, aloneHeight = 80, 170
 
 // cells stand side by side. Those of one group stand in rows of their own; where that is one row
 // each, the columns share the lowest axis.
-func (s *sheet) cells(cells []Panel) {
+func (s *canvas) cells(cells []Panel) {
 	groups := [][]Panel{}
 	most := 0
 	for i, cell := range cells {
@@ -592,7 +592,7 @@ func (s *sheet) cells(cells []Panel) {
 		fmt.Fprintf(s, `<div class="abreast" style="--columns:%d">`, min(most, wideColumns))
 		for i, cell := range group {
 			f := cell.frame()
-			f.height, f.small, f.unnamed = cellHeight, true, i > 0
+			f.height, f.small, f.noLimitLabel = cellHeight, true, i > 0
 			if len(cells) == 1 {
 				f.height, f.small = aloneHeight, false
 			}
@@ -614,7 +614,7 @@ func (s *sheet) cells(cells []Panel) {
 }
 
 // short is a number with at most so many decimals.
-func short(x float64, decimals int) string {
+func decimal(x float64, decimals int) string {
 	text := strconv.FormatFloat(x, 'f', decimals, 64)
 	if strings.Contains(text, ".") {
 		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")

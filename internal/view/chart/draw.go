@@ -19,19 +19,19 @@ import (
 // of the width and the height, while words, marks and lines keep their size. So one picture serves
 // every window, and to zoom is to stretch what lies within its frame.
 
-type sheet struct {
+type canvas struct {
 	strings.Builder
-	id     string
-	looks  []string // of the marks used, each defined once
-	defs   strings.Builder
-	names  []string
-	styles map[string]Style // of names
+	id      string
+	markers []string // of the marks used, each defined once
+	defs    strings.Builder
+	names   []string
+	styles  map[string]Style // of names
 }
 
 // HTML is the drawing for a page in which the id is nobody else's, labelled by the elements given
 // for those who do not see it.
 func (d Drawing) HTML(id, labelledBy string) string {
-	s := &sheet{id: id, styles: map[string]Style{}}
+	s := &canvas{id: id, styles: map[string]Style{}}
 	kind := "map"
 	switch {
 	case d.Panels != nil:
@@ -41,24 +41,24 @@ func (d Drawing) HTML(id, labelledBy string) string {
 		kind = "cells"
 		s.cells(d.Cells)
 	default:
-		s.plane(d)
+		s.drawMap(d)
 	}
 	return fmt.Sprintf(`<div role="img" aria-labelledby="%s" class="%s"><svg class="defs" width="0" height="0"><defs>%s</defs></svg>%s</div>`,
 		html.EscapeString(labelledBy), kind, s.definitions(), s.String()) + s.legend()
 }
 
 // definitions are what drawings are made of: the hatching beyond limits, and marks.
-func (s *sheet) definitions() string {
+func (s *canvas) definitions() string {
 	return fmt.Sprintf(`<pattern id="%s-hatch" width="8" height="8" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><path d="M0,0V8" stroke="var(--limit)" stroke-width="1.6" opacity="0.55"/></pattern>`, s.id) + s.defs.String()
 }
 
-func (s *sheet) name(name string, style Style) {
+func (s *canvas) addToLegend(name string, style Style) {
 	if _, known := s.styles[name]; !known && name != "" {
 		s.names, s.styles[name] = append(s.names, name), style
 	}
 }
 
-func (s *sheet) legend() string {
+func (s *canvas) legend() string {
 	out := `<div class="legend">`
 	for _, name := range s.names {
 		out += "<span>" + key(s.styles[name]) + "<span>" + html.EscapeString(name) + "</span></span>"
@@ -76,7 +76,7 @@ type frame struct {
 	surface        *Surface
 	height         int
 	small          bool
-	unnamed        bool // the values of its limits stand at another frame
+	noLimitLabel   bool // the values of its limits stand at another frame
 	class          string
 }
 
@@ -97,8 +97,8 @@ func (f frame) widths() []float64 {
 }
 
 // draw writes the frame, and tells in how many rows the words of its x axis stand below it.
-func (s *sheet) draw(f frame) (rows int) {
-	fmt.Fprintf(s, `<svg class="%s" width="100%%" height="%d" overflow="visible"%s%s>`, strings.TrimSpace("frame "+f.class), f.height, f.x.ends("x", f.xAxis), f.y.ends("y", f.yAxis))
+func (s *canvas) draw(f frame) (rows int) {
+	fmt.Fprintf(s, `<svg class="%s" width="100%%" height="%d" overflow="visible"%s%s>`, strings.TrimSpace("frame "+f.class), f.height, f.x.attributes("x", f.xAxis), f.y.attributes("y", f.yAxis))
 	rows = s.ticks(f)
 	s.WriteString(`<svg class="clip" overflow="visible"><svg class="zoom" overflow="visible">`)
 	var onto string
@@ -111,7 +111,7 @@ func (s *sheet) draw(f frame) (rows int) {
 	}
 	s.WriteString(onto + strings.Join(labels, "") + `</svg></svg>`)
 	if f.surface != nil {
-		s.beside(f)
+		s.colourBar(f)
 	}
 	s.WriteString(`</svg>`)
 	return rows
@@ -119,7 +119,7 @@ func (s *sheet) draw(f frame) (rows int) {
 
 // ends are those of an axis of numbers with the kind of its ticks, for whoever points at it or zooms
 // into it.
-func (s scale) ends(axis string, a Axis) string {
+func (s scale) attributes(axis string, a Axis) string {
 	if s.categories != nil {
 		return ""
 	}
@@ -136,13 +136,13 @@ func (s scale) ends(axis string, a Axis) string {
 }
 
 // ticks are the lines across and what is written at them, below the frame in so many rows.
-func (s *sheet) ticks(f frame) (rows int) {
+func (s *canvas) ticks(f frame) (rows int) {
 	fmt.Fprintf(s, `<g data-axis="y" font-size="%d" stroke="var(--grid)" fill="var(--muted)" text-anchor="end">`, wordSize)
 	ups := f.y.ticks(f.yAxis, f.yTicks())
 	shorten := shortener(ups, leftWords)
 	for _, one := range ups {
 		at := percent(1 - one.at)
-		fmt.Fprintf(s, `<g><line x1="-4" x2="100%%" y1="%[1]s" y2="%[1]s"/><text x="-7" y="%[1]s" dy="0.32em" stroke="none"%[2]s%[3]s</text></g>`, at, windows(f.yWords), leftOf(one.words, shorten))
+		fmt.Fprintf(s, `<g><line x1="-4" x2="100%%" y1="%[1]s" y2="%[1]s"/><text x="-7" y="%[1]s" dy="0.32em" stroke="none"%[2]s%[3]s</text></g>`, at, windowClass(f.yWords), yTickText(one.words, shorten))
 	}
 	fmt.Fprintf(s, `</g><g data-axis="x" font-size="%d" stroke="var(--grid)" fill="var(--muted)" text-anchor="middle">`, wordSize)
 	for window, width := range f.widths() {
@@ -154,7 +154,7 @@ func (s *sheet) ticks(f frame) (rows int) {
 
 // leftOf ends the element of what is written at a tick on the left. Of a number with a power of ten,
 // whose power must not be cut off, the letters draw closer together.
-func leftOf(words string, shorten func(string, float64) string) string {
+func yTickText(words string, shorten func(string, float64) string) string {
 	if width := widthOf(words, wordSize); width > leftWords && width < 1.5*leftWords {
 		return fmt.Sprintf(` textLength="%d" lengthAdjust="spacingAndGlyphs">%s`, leftWords, html.EscapeString(words))
 	}
@@ -192,13 +192,13 @@ func rowsOf(ticks []tick, width float64) (rows int, room float64) {
 }
 
 // xTicks are those of the x axis that a window has room for.
-func (s *sheet) xTicks(f frame, width float64, window int) (rows int) {
+func (s *canvas) xTicks(f frame, width float64, window int) (rows int) {
 	ticks := f.x.ticks(f.xAxis, max(3, int(width/[]float64{80, 60, 60}[window])))
 	rows, room := 1, width
 	if f.x.categories != nil {
 		rows, room = rowsOf(ticks, width)
 	} else {
-		ticks = spaced(ticks, width)
+		ticks = withoutOverlap(ticks, width)
 	}
 	shorten := shortener(ticks, room)
 	for i, one := range ticks {
@@ -208,7 +208,7 @@ func (s *sheet) xTicks(f frame, width float64, window int) (rows int) {
 			switch left, right := half-one.at*width, half-(1-one.at)*width; {
 			case f.x.categories != nil:
 				if over := math.Max(left, right) - wordGap/4; over > 0 {
-					inward = fmt.Sprintf(` dx="%s"`, short(math.Copysign(over, left-right), 1))
+					inward = fmt.Sprintf(` dx="%s"`, decimal(math.Copysign(over, left-right), 1))
 				}
 			case f.small && left > 0:
 				inward = ` text-anchor="start"`
@@ -223,7 +223,7 @@ func (s *sheet) xTicks(f frame, width float64, window int) (rows int) {
 }
 
 // windows is the class of what is written in some windows only.
-func windows(which string) string {
+func windowClass(which string) string {
 	return words.Either(which == "all", "", ` class="`+which+`"`)
 }
 
@@ -239,15 +239,15 @@ func fitted(text string, width float64, shorten func(string, float64) string) st
 func shortener(ticks []tick, width float64) func(string, float64) string {
 	seen := map[string]bool{}
 	for _, one := range ticks {
-		seen[cut(one.words, width)] = true
+		seen[truncated(one.words, width)] = true
 	}
 	if len(seen) == len(ticks) {
-		return cut
+		return truncated
 	}
 	return func(text string, width float64) string {
 		letters := []rune(text)
 		slices.Reverse(letters)
-		letters = []rune(cut(string(letters), width))
+		letters = []rune(truncated(string(letters), width))
 		slices.Reverse(letters)
 		return string(letters)
 	}
@@ -255,26 +255,26 @@ func shortener(ticks []tick, width float64) func(string, float64) string {
 
 // percent is a part of the width or the height, of which a place within the zoom counts from the
 // left or from above.
-func percent(part float64) string { return short(100*part, 2) + "%" }
+func percent(part float64) string { return decimal(100*part, 2) + "%" }
 
 // side is the length of both sides of a plane that is stretched over a frame, in which paths are
 // drawn.
 const side = 1000
 
-func (f frame) px(value any) string { return short(side*f.x.at(value), 1) }
-func (f frame) py(value any) string { return short(side*(1-f.y.at(value)), 1) }
+func (f frame) px(value any) string { return decimal(side*f.x.at(value), 1) }
+func (f frame) py(value any) string { return decimal(side*(1-f.y.at(value)), 1) }
 
 // path draws one that is stretched with its frame; more are further attributes of the plane.
-func (s *sheet) path(d, attributes, more string) {
+func (s *canvas) path(d, attributes, more string) {
 	fmt.Fprintf(s, `<svg viewBox="0 0 %[1]d %[1]d" preserveAspectRatio="none" %[2]s><path d="%[3]s" %[4]s/></svg>`, side, more, d, attributes)
 }
 
 // said are the attributes by which what is drawn answers: its name, its kind, and what is said of
 // each of its places.
-func said(t Trace, kind string, texts []string) string {
+func hoverAttributes(t Trace, kind string, texts []string) string {
 	of := fmt.Sprintf(`data-name="%s" data-kind="%s"`, html.EscapeString(t.Name), kind)
 	if len(texts) > 0 {
-		of += " data-said=" + inAttribute(texts)
+		of += " data-said=" + jsonAttribute(texts)
 	}
 	return of
 }
@@ -282,7 +282,7 @@ func said(t Trace, kind string, texts []string) string {
 var quoted = strings.NewReplacer("&", "&amp;", "'", "&#39;")
 
 // inAttribute is a value as JSON in quotes.
-func inAttribute(value any) string {
+func jsonAttribute(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {
 		return `"null"` // of texts and numbers, which never fail
@@ -290,8 +290,8 @@ func inAttribute(value any) string {
 	return "'" + quoted.Replace(string(text)) + "'"
 }
 
-func (s *sheet) trace(f frame, t Trace) {
-	s.name(t.Name, t.Style)
+func (s *canvas) trace(f frame, t Trace) {
+	s.addToLegend(t.Name, t.Style)
 	var d strings.Builder
 	texts, letter, between := make([]string, len(t.X)), "M", ","
 	line, isLine := lines[t.Style]
@@ -301,18 +301,18 @@ func (s *sheet) trace(f frame, t Trace) {
 		fill := words.Either(isLine, fmt.Sprintf(`fill="var(--%s)" fill-opacity="0.19"`, line.colour), `fill="var(--band)"`)
 		for i, x := range t.X {
 			d.WriteString(letter + f.px(x) + "," + f.py(t.High[i]))
-			texts[i], letter = f.y.figure(t.Low[i])+" to "+f.y.figure(t.High[i]), "L"
+			texts[i], letter = f.y.hoverText(t.Low[i])+" to "+f.y.hoverText(t.High[i]), "L"
 		}
 		for i, x := range slices.Backward(t.X) {
 			d.WriteString("L" + f.px(x) + "," + f.py(t.Low[i]))
 		}
-		s.path(d.String()+"Z", fill, said(t, "line", texts))
+		s.path(d.String()+"Z", fill, hoverAttributes(t, "line", texts))
 	case t.Style == Spans:
 		for i, x := range t.X {
 			d.WriteString("M" + f.px(x) + "," + f.py(t.Low[i]) + "V" + f.py(t.High[i]))
-			texts[i] = "from " + f.y.figure(t.Low[i]) + " to " + f.y.figure(t.High[i])
+			texts[i] = "from " + f.y.hoverText(t.Low[i]) + " to " + f.y.hoverText(t.High[i])
 		}
-		s.path(d.String(), spanLook, said(t, "spans", texts))
+		s.path(d.String(), spanLook, hoverAttributes(t, "spans", texts))
 	case t.Style == Bars:
 		s.bars(f, t)
 	case isLine:
@@ -322,25 +322,25 @@ func (s *sheet) trace(f frame, t Trace) {
 		}
 		for i, x := range t.X {
 			d.WriteString(letter + f.px(x) + between + f.py(t.Y[i]))
-			texts[i], letter, between = f.y.figure(t.Y[i]), next[:1], next[1:]
+			texts[i], letter, between = f.y.hoverText(t.Y[i]), next[:1], next[1:]
 		}
-		s.path(d.String(), line.attributes(), said(t, kind, texts))
+		s.path(d.String(), line.attributes(), hoverAttributes(t, kind, texts))
 	default:
 		s.marks(f, t)
 	}
 }
 
-func (s *sheet) bars(f frame, t Trace) {
-	cap, mean := s.symbol(look{level, 4, "", "feasible"}), s.symbol(look{level, 11, "", "feasible"})
+func (s *canvas) bars(f frame, t Trace) {
+	cap, mean := s.symbol(marker{level, 4, "", "feasible"}), s.symbol(marker{level, 11, "", "feasible"})
 	var texts []string
 	fmt.Fprintf(s, `<g %s>`, `data-name="`+html.EscapeString(t.Name)+`"`)
 	for i, x := range t.X {
 		at, low, high := percent(f.x.at(x)), percent(1-f.y.at(t.Low[i])), percent(1-f.y.at(t.High[i]))
 		fmt.Fprintf(s, `<line x1="%[1]s" x2="%[1]s" y1="%[2]s" y2="%[3]s" stroke="var(--feasible)" stroke-width="2"/>`, at, low, high)
 		fmt.Fprintf(s, `<use href="#%[1]s" x="%[2]s" y="%[3]s"/><use href="#%[1]s" x="%[2]s" y="%[4]s"/>`, cap, at, low, high)
-		texts = append(texts, f.y.figure(t.Y[i])+", "+f.y.figure(t.Low[i])+" to "+f.y.figure(t.High[i]))
+		texts = append(texts, f.y.hoverText(t.Y[i])+", "+f.y.hoverText(t.Low[i])+" to "+f.y.hoverText(t.High[i]))
 	}
-	fmt.Fprintf(s, `<g %s>`, said(t, "bars", texts))
+	fmt.Fprintf(s, `<g %s>`, hoverAttributes(t, "bars", texts))
 	for i, x := range t.X {
 		fmt.Fprintf(s, `<use href="#%s" x="%s" y="%s"/>`, mean, percent(f.x.at(x)), percent(1-f.y.at(t.Y[i])))
 	}
@@ -348,12 +348,12 @@ func (s *sheet) bars(f frame, t Trace) {
 }
 
 // symbol is the id of a look that marks are made of.
-func (s *sheet) symbol(l look) string {
+func (s *canvas) symbol(l marker) string {
 	drawn := fmt.Sprintf(`d="%s" %s`, l.outline(l.r), l.attributes())
-	at := slices.Index(s.looks, drawn)
+	at := slices.Index(s.markers, drawn)
 	if at < 0 {
-		at = len(s.looks)
-		s.looks = append(s.looks, drawn)
+		at = len(s.markers)
+		s.markers = append(s.markers, drawn)
 		fmt.Fprintf(&s.defs, `<path id="%s-%d" %s/>`, s.id, at, drawn)
 	}
 	return s.id + "-" + strconv.Itoa(at)
@@ -363,7 +363,7 @@ func (s *sheet) symbol(l look) string {
 const crowd = 250
 
 // marks draws points: whole, or not at all where they lie beyond the axes.
-func (s *sheet) marks(f frame, t Trace) {
+func (s *canvas) marks(f frame, t Trace) {
 	mark := marks[t.Style]
 	standing := lists.Where(len(t.X), func(i int) bool { return f.x.shows(t.X[i]) && f.y.shows(t.Y[i]) })
 	opacity := ""
@@ -382,7 +382,7 @@ func (s *sheet) marks(f frame, t Trace) {
 	for _, i := range standing {
 		seen := ""
 		if len(t.Fade) > 0 && t.Fade[i] < 1 {
-			seen = ` opacity="` + short(t.Fade[i], 2) + `"`
+			seen = ` opacity="` + decimal(t.Fade[i], 2) + `"`
 		}
 		fmt.Fprintf(&marks, `<use href="#%s" x="%s" y="%s"%s/>`, symbol, percent(f.x.at(t.X[i])), percent(1-f.y.at(t.Y[i])), seen)
 		if len(t.Text) > 0 {
@@ -392,17 +392,17 @@ func (s *sheet) marks(f frame, t Trace) {
 			trials = append(trials, t.Trial[i])
 		}
 	}
-	of := said(t, "marks", texts)
+	of := hoverAttributes(t, "marks", texts)
 	if len(trials) > 0 {
-		of += " data-trials=" + inAttribute(trials)
+		of += " data-trials=" + jsonAttribute(trials)
 	}
 	fmt.Fprintf(s, `<g %s%s>%s</g>`, of, opacity, marks.String())
 }
 
 // limit is a line of steps, from the left edge where it begins nowhere; the side that breaks it is
 // hatched. Its value is written last, over all else.
-func (s *sheet) limit(f frame, limit Limit) (label string) {
-	s.name(limitName, Threshold)
+func (s *canvas) limit(f frame, limit Limit) (label string) {
+	s.addToLegend(limitName, Threshold)
 	from := func(i int) any {
 		if len(limit.X) == 0 {
 			return f.x.low
@@ -426,17 +426,17 @@ func (s *sheet) limit(f frame, limit Limit) (label string) {
 		}
 		fmt.Fprintf(s, `<rect x="%s" y="%s" width="%s" height="%s" fill="url(#%s-hatch)"/>`, percent(left), percent(top), percent(math.Max(0, right-left)), percent(height), s.id)
 		if d == "" {
-			d = "M" + short(side*left, 1) + "," + f.py(y)
+			d = "M" + decimal(side*left, 1) + "," + f.py(y)
 		} else {
 			d += "V" + f.py(y)
 		}
-		d += "H" + short(side*right, 1)
+		d += "H" + decimal(side*right, 1)
 	}
-	line, texts := lines[Threshold], lists.Map(limit.Y, func(y float64) string { return f.y.figure(y) })
+	line, texts := lines[Threshold], lists.Map(limit.Y, func(y float64) string { return f.y.hoverText(y) })
 	if f.small {
 		line.width = 1.5
 	}
-	s.path(d, line.attributes(), said(Trace{Name: limitName}, "limit", texts))
+	s.path(d, line.attributes(), hoverAttributes(Trace{Name: limitName}, "limit", texts))
 	s.WriteString(`</g>`)
 	return s.limitLabel(f, limit)
 }
@@ -451,10 +451,10 @@ const limitName = "limit"
 // limitLabel stands above its line where values above break it, as long as there is room; on the
 // other side where marks are in the way and it would stand further right there; and left of those
 // that are.
-func (s *sheet) limitLabel(f frame, limit Limit) string {
+func (s *canvas) limitLabel(f frame, limit Limit) string {
 	size := words.Either(f.small, 11, 13.0)
 	last, above := limit.Y[len(limit.Y)-1], limit.Above[len(limit.Y)-1]
-	if f.unnamed || limit.Label == "" || !f.y.shows(last) {
+	if f.noLimitLabel || limit.Label == "" || !f.y.shows(last) {
 		return ""
 	}
 	high := float64(f.height)
@@ -493,11 +493,11 @@ func (s *sheet) limitLabel(f frame, limit Limit) string {
 	}
 	right = cmp.Or(right, 1)
 	below := words.Either(over, -5, size+2)
-	return fmt.Sprintf(`<g data-name="%s">%s</g>`, limitName, written(percent(right), percent(1-f.y.at(last)), limit.Label, fmt.Sprintf(`dx="-3" dy="%g" fill="var(--limit)" stroke="var(--surface)" font-size="%g" text-anchor="end"`, below, size)))
+	return fmt.Sprintf(`<g data-name="%s">%s</g>`, limitName, outlinedText(percent(right), percent(1-f.y.at(last)), limit.Label, fmt.Sprintf(`dx="-3" dy="%g" fill="var(--limit)" stroke="var(--surface)" font-size="%g" text-anchor="end"`, below, size)))
 }
 
 // written is a text that stays readable on whatever lies below it.
-func written(x, y, text, attributes string) string {
+func outlinedText(x, y, text, attributes string) string {
 	return fmt.Sprintf(`<text x="%s" y="%s" paint-order="stroke" stroke-width="4" stroke-linejoin="round" %s>%s</text>`, x, y, attributes, html.EscapeString(text))
 }
 
@@ -513,7 +513,7 @@ const (
 // Figure is cells as an SVG file for documents, which stands alone: on white, with its colours
 // written out, and nothing in it that answers a pointer.
 func Figure(title string, cells []Panel) []byte {
-	s := &sheet{id: "figure", styles: map[string]Style{}}
+	s := &canvas{id: "figure", styles: map[string]Style{}}
 	columns := max(1, min(len(cells), figureColumns))
 	for i, cell := range cells {
 		f := cell.frame()
@@ -540,14 +540,14 @@ func Figure(title string, cells []Panel) []byte {
 		`font-family="system-ui, sans-serif" font-size="%[3]d" fill="var(--ink)"><style>.wide{display:none}</style><defs>%[4]s</defs>`+
 		`<rect width="100%%" height="100%%" fill="var(--surface)"/><text x="%[5]d" y="24" font-size="16" font-weight="650">%[6]s</text>%[7]s</svg>`,
 		width, y+22+figureBorder, figureWords, s.definitions(), figureBorder, html.EscapeString(title), s)
-	return []byte(inked.Replace(answering.ReplaceAllString(drawn, "")))
+	return []byte(colourReplacer.Replace(interactive.ReplaceAllString(drawn, "")))
 }
 
 // answering are the attributes by which a page's chart answers a pointer.
-var answering = regexp.MustCompile(` (data-[a-z]+|class="(frame|clip|zoom|key-mark)[^"]*"|aria-hidden)(=('[^']*'|"[^"]*"))?`)
+var interactive = regexp.MustCompile(` (data-[a-z]+|class="(frame|clip|zoom|key-mark)[^"]*"|aria-hidden)(=('[^']*'|"[^"]*"))?`)
 
 // inked writes colours out, as they are on light pages.
-var inked = func() *strings.Replacer {
+var colourReplacer = func() *strings.Replacer {
 	colours := []string{"ink", "#191c20", "muted", "#565e68", "surface", "#ffffff", "grid", "#e6e8ea", "line-strong", "#7d8690", "feasible", "#0072b2",
 		"violated", "#c44f00", "unknown", "#6b737c", "star", "#e69f00", "star-edge", "#6b4a00", "limit", "#b3122a", "second", "#cc79a7", "band", "#d6e8f3"}
 	for i, colour := range seriesColours {

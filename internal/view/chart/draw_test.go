@@ -205,7 +205,7 @@ func TestALimitIsNamedBesideMarks(t *testing.T) {
 		{[]float64{97, 97}, []float64{6, 4}, 95.06, true}, {[]float64{99, 90, 80, 70}, []float64{5, 5, 5, 5}, 100, true},
 	} {
 		drawn := one(Axis{Range: []float64{0, 100}}, Axis{Range: []float64{0, 10}}, []Limit{{Y: []float64{5}, Label: "limit 5", Above: []bool{true}}}, Trace{Style: Waiting, X: values(c.x...), Y: values(c.y...)}).HTML("id", "title")
-		if found := named.FindStringSubmatch(drawn); found == nil || found[1] != short(c.right, 2) || strings.HasPrefix(found[2], "-") != c.over {
+		if found := named.FindStringSubmatch(drawn); found == nil || found[1] != decimal(c.right, 2) || strings.HasPrefix(found[2], "-") != c.over {
 			t.Errorf("beside marks at %v, %v the limit is named at %v", c.x, c.y, found)
 		}
 	}
@@ -261,7 +261,7 @@ func TestTicksKeepClear(t *testing.T) {
 	for i := range 40 {
 		crowded = append(crowded, tick{float64(i) / 39, strings.Repeat("8", 1+i%5)})
 	}
-	list := spaced(crowded, 300)
+	list := withoutOverlap(crowded, 300)
 	for i := 1; i < len(list); i++ {
 		if apart := 300*(list[i].at-list[i-1].at) - widthOf(list[i].words, 12)/2 - widthOf(list[i-1].words, 12)/2; apart < 4 {
 			t.Errorf("%q and %q are %v pixels apart", list[i-1].words, list[i].words, apart)
@@ -270,7 +270,7 @@ func TestTicksKeepClear(t *testing.T) {
 	if len(list) < 4 || len(list) > 20 {
 		t.Errorf("%d of 40 stand", len(list))
 	}
-	if short := cut(strings.Repeat("W", 200), 60); widthOf(short, 12) > 60 || !strings.HasSuffix(short, "…") || cut("water", 60) != "water" || cut("1\u202f×\u202f10⁻⁷", leftWords) != "1\u202f×\u202f10⁻⁷" {
+	if short := truncated(strings.Repeat("W", 200), 60); widthOf(short, 12) > 60 || !strings.HasSuffix(short, "…") || truncated("water", 60) != "water" || truncated("1\u202f×\u202f10⁻⁷", leftWords) != "1\u202f×\u202f10⁻⁷" {
 		t.Errorf("cut to %q", short)
 	}
 }
@@ -407,7 +407,7 @@ func TestTicksAreToldApart(t *testing.T) {
 			ticks := scaleOf(a).ticks(a, 4)
 			shorten, seen := shortener(ticks, leftWords), map[string]bool{}
 			for _, one := range ticks {
-				seen[leftOf(one.words, shorten)] = true
+				seen[yTickText(one.words, shorten)] = true
 			}
 			if len(ticks) < 2 || len(seen) < len(ticks) {
 				t.Errorf("from %v to %v (%+v) ticks are %v, on the left %v", of[0], of[1], a, ticks, seen)
@@ -426,11 +426,11 @@ func TestTicksAreToldApart(t *testing.T) {
 func TestPowersAreNotCutOff(t *testing.T) {
 	t.Parallel()
 	for _, words := range []string{"−5.0×10⁻⁹", "1.25×10¹²", "3.162\u202f×\u202f10⁻⁸"} {
-		if got := leftOf(words, cut); !strings.HasSuffix(got, ">"+words) || !strings.HasPrefix(got, ` textLength="50"`) {
+		if got := yTickText(words, truncated); !strings.HasSuffix(got, ">"+words) || !strings.HasPrefix(got, ` textLength="50"`) {
 			t.Errorf("%q is written %q", words, got)
 		}
 	}
-	if got := leftOf("none, or the blank", cut); !strings.Contains(got, "…<title>") {
+	if got := yTickText("none, or the blank", truncated); !strings.Contains(got, "…<title>") {
 		t.Errorf("a long name is written %q", got)
 	}
 }

@@ -21,7 +21,7 @@ const mapHeight, mapTitle, barLeft, barWidth = 330, 72, 14, 12
 
 // plane draws a map of two parameters: colour is the mean, lines are chances, marks on top. Beside
 // it stands what the colours mean.
-func (s *sheet) plane(d Drawing) {
+func (s *canvas) drawMap(d Drawing) {
 	xs, ys := [][]any{d.Surface.X}, [][]any{d.Surface.Y}
 	for _, t := range d.Traces {
 		xs, ys = append(xs, t.X), append(ys, t.Y)
@@ -55,33 +55,33 @@ func (s Surface) scale() scale {
 
 // surface writes the colours, and the contours or what stands in the cells on top. The numbers of
 // the contours are written last, over all else.
-func (s *sheet) surface(f frame) (labels string) {
+func (s *canvas) surface(f frame) (labels string) {
 	of, scale := f.surface, f.surface.scale()
-	x, dx := spread(f.x, of.X)
-	y, dy := spread(f.y, of.Y)
+	x, dx := gridOf(f.x, of.X)
+	y, dy := gridOf(f.y, of.Y)
 	said := map[string]any{"places": []float64{x, dx, y, dy}, "x": of.AtX, "y": of.AtY, "text": of.Text, "note": of.Note, "aim": of.Aim, "chances": of.Chances}
-	fmt.Fprintf(s, `<svg data-kind="surface" data-said=%s>`, inAttribute(said))
+	fmt.Fprintf(s, `<svg data-kind="surface" data-said=%s>`, jsonAttribute(said))
 	if of.Smooth {
-		s.shade(f, scale)
+		s.heatmap(f, scale)
 	} else {
-		s.choices(f, scale)
+		s.cellGrid(f, scale)
 	}
 	s.WriteString(`</svg>`)
 	if of.Smooth && of.Chance != nil {
-		return s.chances(f)
+		return s.contourLines(f)
 	}
 	return ""
 }
 
 // spread is where the first value of an axis stands, and how far apart they are: they are evenly
 // spread, and each in the middle of its part.
-func spread(axis scale, values []any) (first, step float64) {
+func gridOf(axis scale, values []any) (first, step float64) {
 	first = axis.at(values[0])
 	return first, (axis.at(values[len(values)-1]) - first) / float64(max(1, len(values)-1))
 }
 
 // shade is a picture with a pixel a value, blank where there is none; whoever shows it larger blends them.
-func (s *sheet) shade(f frame, scale scale) {
+func (s *canvas) heatmap(f frame, scale scale) {
 	of := f.surface
 	picture := image.NewRGBA(image.Rect(0, 0, len(of.X), len(of.Y)))
 	for i, row := range of.Mean {
@@ -95,14 +95,14 @@ func (s *sheet) shade(f frame, scale scale) {
 	if err := png.Encode(&out, picture); err != nil {
 		panic("chart: " + err.Error()) // memory takes every picture
 	}
-	x, dx := spread(f.x, of.X)
-	y, dy := spread(f.y, of.Y)
+	x, dx := gridOf(f.x, of.X)
+	y, dy := gridOf(f.y, of.Y)
 	fmt.Fprintf(s, `<image x="%s" y="%s" width="%s" height="%s" preserveAspectRatio="none" href="data:image/png;base64,%s"/>`, percent(x-dx/2), percent(1-y-dy*(float64(len(of.Y))-0.5)),
 		percent(dx*float64(len(of.X))), percent(dy*float64(len(of.Y))), base64.StdEncoding.EncodeToString(out.Bytes()))
 }
 
 // choices are pairs of them, which have no order, with their numbers in them.
-func (s *sheet) choices(f frame, scale scale) {
+func (s *canvas) cellGrid(f frame, scale scale) {
 	of := f.surface
 	wide, tall := 1/float64(len(of.X)), 1/float64(len(of.Y))
 	size := math.Min(13, math.Max(9, f.widths()[0]*wide/5))
@@ -127,21 +127,21 @@ func (s *sheet) choices(f frame, scale scale) {
 					continue
 				}
 				class := map[int]string{1: ` class="wide"`, 2: ` class="roomy"`}[fits]
-				fmt.Fprintf(s, `<text%s x="%s" y="%s" dy="%s" font-size="%s" text-anchor="middle" fill="%s">%s</text>`, class, percent(x), percent(y), short((float64(k)-float64(len(lines)-1)/2)*(size+2)+0.35*size, 1), short(size, 1), ink, html.EscapeString(line))
+				fmt.Fprintf(s, `<text%s x="%s" y="%s" dy="%s" font-size="%s" text-anchor="middle" fill="%s">%s</text>`, class, percent(x), percent(y), decimal((float64(k)-float64(len(lines)-1)/2)*(size+2)+0.35*size, 1), decimal(size, 1), ink, html.EscapeString(line))
 			}
 		}
 	}
 }
 
 // chanceLines are the levels of the contours, and how each is drawn: dotted, dashed, bold.
-var chanceLines = []struct {
+var contourLevels = []struct {
 	level, width float64
 	dash         string
 }{{0.1, 1.5, "2 4"}, {0.5, 2, "8 5"}, {0.9, 3, "none"}}
 
 // clear tells whether a number at a place of the map touches neither what stands there nor another
 // number, in a narrow window too.
-func (f frame) clear(at [2]float64, others [][2]float64) bool {
+func (f frame) isFree(at [2]float64, others [][2]float64) bool {
 	return !slices.ContainsFunc(others, func(other [2]float64) bool {
 		return math.Abs(at[0]-other[0])*f.widths()[1] < 26 && math.Abs(at[1]-other[1])*float64(f.height) < 17
 	})
@@ -149,14 +149,14 @@ func (f frame) clear(at [2]float64, others [][2]float64) bool {
 
 // chances are lines of the chance of a good end, and the numbers on them, which stand where no mark
 // is as long as there is such a place.
-func (s *sheet) chances(f frame) (labels string) {
-	x, dx := spread(f.x, f.surface.X)
-	y, dy := spread(f.y, f.surface.Y)
+func (s *canvas) contourLines(f frame) (labels string) {
+	x, dx := gridOf(f.x, f.surface.X)
+	y, dy := gridOf(f.y, f.surface.Y)
 	var taken [][2]float64
 	for _, t := range f.traces {
 		taken = append(taken, lists.Of(len(t.X), func(i int) [2]float64 { return [2]float64{f.x.at(t.X[i]), 1 - f.y.at(t.Y[i])} })...)
 	}
-	for _, line := range chanceLines {
+	for _, line := range contourLevels {
 		var d strings.Builder
 		var longest [][2]float64
 		for _, path := range contours(f.surface.Chance, line.level) {
@@ -164,7 +164,7 @@ func (s *sheet) chances(f frame) (labels string) {
 			var inside [][2]float64
 			for _, at := range path {
 				px, py := x+dx*at[0], 1-y-dy*at[1]
-				d.WriteString(letter + short(side*px, 1) + "," + short(side*py, 1))
+				d.WriteString(letter + decimal(side*px, 1) + "," + decimal(side*py, 1))
 				letter = "L"
 				if px > 0.04 && px < 0.96 && py > 0.04 && py < 0.96 {
 					inside = append(inside, [2]float64{px, py})
@@ -183,13 +183,13 @@ func (s *sheet) chances(f frame) (labels string) {
 			usual := int(float64(len(longest)) * line.level)
 			best := usual
 			for i, at := range longest {
-				if f.clear(at, taken) && (!f.clear(longest[best], taken) || max(i-usual, usual-i) < max(best-usual, usual-best)) {
+				if f.isFree(at, taken) && (!f.isFree(longest[best], taken) || max(i-usual, usual-i) < max(best-usual, usual-best)) {
 					best = i
 				}
 			}
 			at := longest[best]
 			taken = append(taken, at)
-			labels += written(percent(at[0]), percent(at[1]), fmt.Sprintf("%.0f%%", 100*line.level), `dy="4" fill="#111111" stroke="#ffffff" font-size="13" text-anchor="middle"`)
+			labels += outlinedText(percent(at[0]), percent(at[1]), fmt.Sprintf("%.0f%%", 100*line.level), `dy="4" fill="#111111" stroke="#ffffff" font-size="13" text-anchor="middle"`)
 		}
 	}
 	return labels
@@ -279,11 +279,11 @@ func contours(values [][]float64, level float64) (paths [][][2]float64) {
 }
 
 // beside is what stands around a map: the name of its y axis, and the scale of its colours.
-func (s *sheet) beside(f frame) {
+func (s *canvas) colourBar(f frame) {
 	of, scale := f.surface, f.surface.scale()
 	fmt.Fprintf(&s.defs, `<linearGradient id="%s-colours" x1="0" x2="0" y1="1" y2="0">`, s.id)
 	for i, c := range cividis {
-		fmt.Fprintf(&s.defs, `<stop offset="%s" stop-color="%s"/>`, short(float64(i)/float64(len(cividis)-1), 3), hex(c))
+		fmt.Fprintf(&s.defs, `<stop offset="%s" stop-color="%s"/>`, decimal(float64(i)/float64(len(cividis)-1), 3), hex(c))
 	}
 	s.defs.WriteString(`</linearGradient>`)
 	fmt.Fprintf(s, `<svg x="100%%" overflow="visible"><g font-size="%d" fill="var(--muted)"><rect x="%d" width="%d" height="100%%" fill="url(#%s-colours)"/>`, wordSize, barLeft, barWidth, s.id)
@@ -292,11 +292,11 @@ func (s *sheet) beside(f frame) {
 		fmt.Fprintf(s, `<text x="%d" y="%s" dy="0.32em">%s</text>`, barLeft+barWidth+4, percent(1-one.at), html.EscapeString(one.words))
 		wide = math.Max(wide, widthOf(one.words, wordSize))
 	}
-	fmt.Fprintf(s, `</g>%s</svg>`, along(barLeft+barWidth+wide+20, f.height, of.MeanName))
-	s.WriteString(along(-mapTitle+6, f.height, f.yAxis.Title))
+	fmt.Fprintf(s, `</g>%s</svg>`, verticalText(barLeft+barWidth+wide+20, f.height, of.MeanName))
+	s.WriteString(verticalText(-mapTitle+6, f.height, f.yAxis.Title))
 }
 
 // along is a text along the height of a frame.
-func along(x float64, height int, text string) string {
-	return fmt.Sprintf(`<text transform="translate(%s,%d) rotate(-90)" font-size="13" text-anchor="middle" fill="var(--muted)">%s</text>`, short(x, 0), height/2, fitted(text, float64(height), cut))
+func verticalText(x float64, height int, text string) string {
+	return fmt.Sprintf(`<text transform="translate(%s,%d) rotate(-90)" font-size="13" text-anchor="middle" fill="var(--muted)">%s</text>`, decimal(x, 0), height/2, fitted(text, float64(height), truncated))
 }

@@ -61,7 +61,7 @@ func Column(values []float64) func(float64) string {
 	}
 	return func(x float64) string {
 		if design.PowerOf(x) != 0 {
-			return filledUp(design.WriteNumber(x), powered)
+			return padDecimals(design.WriteNumber(x), powered)
 		}
 		return Fixed(x, decimals)
 	}
@@ -89,7 +89,7 @@ func decimalsOf(text string) int {
 }
 
 // filledUp is a number that is written with a power of ten with so many decimals.
-func filledUp(text string, decimals int) string {
+func padDecimals(text string, decimals int) string {
 	number, power, powered := strings.Cut(text, beforePower)
 	has := decimalsOf(number)
 	if !powered || has >= decimals {
@@ -203,7 +203,7 @@ func Settings(p design.Parameter, values []design.Value) func(design.Value) stri
 		case value.IsText:
 			return value.Text
 		case design.PowerOf(value.Number) != 0:
-			return filledUp(design.WriteSetting(p, value), powered)
+			return padDecimals(design.WriteSetting(p, value), powered)
 		case byDigits && value.Number > 0:
 			return Fixed(value.Number, max(0, logDigits-1-design.ExponentOf(value.Number)))
 		}

@@ -134,7 +134,7 @@ func correctionLines(was func(name string) string, d design.Definition, data led
 	for _, metric := range inOrder(d, data.Metrics) {
 		value, one := data.Metrics[metric], line
 		one.What = metric
-		one.Before, one.After = correctedReading(value, was(metric), UnitOf(d, metric))
+		one.Before, one.After = correctedReading(value, was(metric), d.Unit(metric))
 		lines = append(lines, one)
 	}
 	if data.Parameters != nil {

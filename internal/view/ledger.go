@@ -286,7 +286,7 @@ func Holding(names []string) string {
 func toldWords(d design.Definition, data ledger.ToldData) string {
 	var parts []string
 	for _, metric := range inOrder(d, data.Metrics) {
-		parts = append(parts, design.Name(metric)+" "+words.With(toldReading(data.Metrics[metric], design.WriteNumber), UnitOf(d, metric)))
+		parts = append(parts, design.Name(metric)+" "+words.With(toldReading(data.Metrics[metric], design.WriteNumber), d.Unit(metric)))
 	}
 	text := words.Either(len(parts) == 0, fmt.Sprintf("added to trial %d", data.Number), fmt.Sprintf("saved %s of trial %d", strings.Join(parts, ", "), data.Number))
 	if data.Parameters != nil {
@@ -336,7 +336,7 @@ func correctedWords(was func(name string) string, d design.Definition, data ledg
 	var parts []string
 	for _, metric := range inOrder(d, data.Metrics) {
 		value := data.Metrics[metric]
-		before, after := correctedReading(value, was(metric), UnitOf(d, metric))
+		before, after := correctedReading(value, was(metric), d.Unit(metric))
 		switch {
 		case value.After == nil && value.Before != nil:
 			parts = append(parts, fmt.Sprintf("took back %s of trial %d (it was %s)", design.Name(metric), data.Number, before))
@@ -451,7 +451,7 @@ func ForecastOf(snap *ledger.Snapshot, decision *ledger.Decision, beforehand map
 	for _, metric := range Modelled(d) {
 		line := templates.ForecastLine{Name: metric, Reading: "no model yet", Limit: limitsText(d, metric)}
 		if expected := snap.PredictedBy(decision, metric); expected != nil {
-			line.Reading = words.Uncertain(expected.Mean, expected.SD, UnitOf(d, metric))
+			line.Reading = words.Uncertain(expected.Mean, expected.SD, d.Unit(metric))
 			known++
 		}
 		shown.Metrics = append(shown.Metrics, line)
@@ -461,7 +461,7 @@ func ForecastOf(snap *ledger.Snapshot, decision *ledger.Decision, beforehand map
 	}
 	for _, metric := range computedMetrics(d) {
 		if value, there := beforehand[d.Metric(metric).Constraints[0].Name]; there {
-			shown.Metrics = append(shown.Metrics, templates.ForecastLine{Name: metric, Reading: words.Quantity(value, UnitOf(d, metric)) + ", known beforehand", Limit: limitsText(d, metric)})
+			shown.Metrics = append(shown.Metrics, templates.ForecastLine{Name: metric, Reading: words.Quantity(value, d.Unit(metric)) + ", known beforehand", Limit: limitsText(d, metric)})
 		}
 	}
 	return shown

@@ -126,7 +126,7 @@ func (o Outlook) mapChart() templates.Chart {
 
 // surface is the map without its marks.
 func (o Outlook) surface(chance [][]float64, aim string) chart.Surface {
-	d, drawn, unit := o.Snap.Definition, o.Map, UnitOf(o.Snap.Definition, o.Metric)
+	d, drawn, unit := o.Snap.Definition, o.Map, o.Snap.Definition.Unit(o.Metric)
 	surface := chart.Surface{Smooth: o.smooth(), MeanName: words.AxisName(o.Metric, unit), Aim: aim, Note: withoutNoise}
 	px, py := parameter(d, o.X), parameter(d, o.Y)
 	columns, rows := evenlySpaced(px, drawn.X, surface.Smooth), evenlySpaced(py, drawn.Y, surface.Smooth)
@@ -185,7 +185,7 @@ func (o Outlook) mapExtremes() string {
 		return ""
 	}
 	end := func(at int) string {
-		return words.With(design.WriteTogether(sds[at], means[low], means[high])(means[at]), UnitOf(o.Snap.Definition, o.Metric)) + " " + o.mapPlace(at)
+		return words.With(design.WriteTogether(sds[at], means[low], means[high])(means[at]), o.Snap.Definition.Unit(o.Metric)) + " " + o.mapPlace(at)
 	}
 	return fmt.Sprintf("Expected %s here: from %s to %s. ", design.Name(o.Metric), end(low), end(high))
 }
@@ -235,7 +235,7 @@ func (o Outlook) mapTable(chance [][]float64, aim string) templates.Table {
 	if o.smooth() { // of values that have an order, nine at most fit on a sheet of paper
 		across, up = max(1, (len(o.Map.X)+6)/8), max(1, (len(o.Map.Y)+6)/8)
 	}
-	what := "Expected " + words.AxisName(design.Name(o.Metric), UnitOf(o.Snap.Definition, o.Metric)) + words.Either(chance == nil, "", " (chance "+aim+")")
+	what := "Expected " + words.AxisName(design.Name(o.Metric), o.Snap.Definition.Unit(o.Metric)) + words.Either(chance == nil, "", " (chance "+aim+")")
 	table := templates.Table{Head: []templates.Column{{Name: what + ": " + design.Name(o.Y) + " ↓, " + design.Name(o.X) + " →", Unit: py.Unit}}}
 	for j := 0; j < len(o.Map.X); j += across {
 		table.Head = append(table.Head, number(design.WriteSetting(px, o.Map.X[j]), px.Unit))

@@ -239,7 +239,7 @@ func (p *progressPanels) seriesOf(metric string, style func(*ledger.Trial, float
 		s.values = append(s.values, m.Value)
 		if was := firstTold(m); was != nil {
 			s.original = append(s.original, *was)
-			s.points.add(chart.Original, t.Number, *was, fmt.Sprintf("%s first told as %s, corrected since", metric, words.Quantity(*was, UnitOf(*p.Snap.InUnitsOf(m.ToldSeq), metric))), t.Number)
+			s.points.add(chart.Original, t.Number, *was, fmt.Sprintf("%s first told as %s, corrected since", metric, words.Quantity(*was, p.Snap.InUnitsOf(m.ToldSeq).Unit(metric))), t.Number)
 		}
 	}
 	return s

@@ -122,7 +122,7 @@ func (o Outlook) sliceCell(metric string, slice study.Slice, band study.Band, mo
 		traces = []chart.Trace{mean}
 	}
 	observed, left := o.fadedMarks(p.Name, metric, most)
-	return chart.Panel{Group: metric, Title: words.AxisName(design.Capitalised(metric), UnitOf(d, metric)), X: sliceAxis(p, observed...), Traces: append(traces, observed...), Limits: limitsOn(d, metric)}, left
+	return chart.Panel{Group: metric, Title: words.AxisName(design.Capitalised(metric), d.Unit(metric)), X: sliceAxis(p, observed...), Traces: append(traces, observed...), Limits: limitsOn(d, metric)}, left
 }
 
 // sliceAxis is the x axis, widened to settings used beyond the parameter's bounds.
@@ -249,7 +249,7 @@ func (o Outlook) sliceWords(metric string, along []study.Slice) string {
 		parts = append(parts, show(band.Mean[best])+" "+where)
 	}
 	lines := words.Either(len(along) > most, fmt.Sprintf("the first %d lines", most), words.Either(len(along) == 1, "this line", "these lines"))
-	return fmt.Sprintf("Expected %s along %s is %s: %s.", words.AxisName(design.Name(metric), UnitOf(d, metric)), lines, words.Either(lowest, "lowest", "highest"), strings.Join(parts, ", "))
+	return fmt.Sprintf("Expected %s along %s is %s: %s.", words.AxisName(design.Name(metric), d.Unit(metric)), lines, words.Either(lowest, "lowest", "highest"), strings.Join(parts, ", "))
 }
 
 // bestIndex is the index of the lowest or highest value among the open ones, or among all if none
@@ -301,7 +301,7 @@ func (o Outlook) sliceTable(along []study.Slice) templates.Table {
 		return words.With(words.Settings(p, at.At)(at.At[at.i]), p.Unit)
 	})
 	for _, metric := range o.Metrics {
-		unit := UnitOf(d, metric)
+		unit := d.Unit(metric)
 		value := func(of func(study.Band) []float64) func(at place) string {
 			return func(at place) string {
 				band := at.Metrics[metric]

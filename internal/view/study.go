@@ -24,9 +24,6 @@ import (
 	"headroom/web/templates"
 )
 
-// UnitOf returns a metric's unit.
-func UnitOf(d design.Definition, metric string) string { return d.Metric(metric).Unit }
-
 // Told lists the metrics that people tell, in the study's order.
 func Told(d design.Definition) []string {
 	return metricNames(d, func(m design.MetricInfo) bool { return !m.Known })
@@ -103,7 +100,7 @@ const withoutNoise = "(± holds about two times in three, without the noise of a
 
 // expectedWords says what the model expects of a metric, with its standard deviation.
 func expectedWords(d design.Definition, metric string, mean, sd ledger.Numbers) string {
-	return "expected " + words.Uncertain(mean[metric], sd[metric], UnitOf(d, metric))
+	return "expected " + words.Uncertain(mean[metric], sd[metric], d.Unit(metric))
 }
 
 // remainderNames lists the parameters that are what the others leave of a mixture.

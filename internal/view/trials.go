@@ -149,7 +149,7 @@ func (l trialsTable) fillRows(table *templates.Trials, trials []*ledger.Trial) {
 		l.settings = append(l.settings, words.Settings(p, shown))
 	}
 	for _, metric := range tableMetrics(l.Snap.Definition) {
-		table.Metrics = append(table.Metrics, number(metric, UnitOf(l.Snap.Definition, metric)))
+		table.Metrics = append(table.Metrics, number(metric, l.Snap.Definition.Unit(metric)))
 		var shown []float64
 		for _, m := range readings(trials, metric) {
 			if m.StdDev == nil {
@@ -286,7 +286,7 @@ func (v Tried) metricFacts() []templates.MetricFact {
 		if !there {
 			continue
 		}
-		unit := UnitOf(d, metric)
+		unit := d.Unit(metric)
 		fact := templates.MetricFact{Name: metric, Value: Measured(v.Snap, v.Trial, metric, m), By: words.Either(m.Known, "", m.By), At: v.stamp(m.ToldAt),
 			Predicted: v.predictedReading(metric), Limit: cmp.Or(limitsText(d, metric), "–"), Headroom: "–"}
 		if m.Corrected {
@@ -332,7 +332,7 @@ func (v Tried) predictedReading(metric string) string {
 
 // unitThen is the unit of a metric when the trial was decided, which the decision's numbers are in.
 func (v Tried) unitThen(metric string) string {
-	return v.Snap.InUnitsOf(v.Trial.Decision.Seen).Metric(metric).Unit
+	return v.Snap.InUnitsOf(v.Trial.Decision.Seen).Unit(metric)
 }
 
 // decisionFacts are the numbers behind the decision, without those of metrics that it had no
@@ -437,7 +437,7 @@ func (v Tried) Sheet(address string) (templates.SheetPage, error) {
 		}
 	}
 	for _, metric := range Told(d) {
-		line := templates.SheetLine{Name: metric, Unit: UnitOf(d, metric), Limit: limitsText(d, metric)}
+		line := templates.SheetLine{Name: metric, Unit: d.Unit(metric), Limit: limitsText(d, metric)}
 		if m, there := v.Trial.Metrics[metric]; there {
 			line.Value, line.Note = Measured(v.Snap, v.Trial, metric, m), "saved already"
 		}

@@ -152,7 +152,7 @@ func (v verdictFacts) answer(r study.Recommendation) *templates.Answer {
 // in.
 func (v verdictFacts) expected(metric string, b study.Believed) templates.Expected {
 	d := v.Snap.Definition
-	unit := UnitOf(d, metric)
+	unit := d.Unit(metric)
 	show := design.WriteTogether(b.SD[metric], b.Mean[metric], b.Lower95[metric], b.Upper95[metric])
 	value := func(x float64) templates.Value { return *newValue(show(x), x) }
 	return templates.Expected{Metric: metric, Unit: unit, Mean: value(b.Mean[metric]), Low: value(b.Lower95[metric]), High: value(b.Upper95[metric]),
@@ -538,7 +538,7 @@ func (v Facts) Lab() templates.Lab {
 	panel.Summary = lab.Summary()
 	noise := lab.StdDev()
 	panel.Noise = lists.Pick(tableMetrics(d), func(metric string) (string, bool) {
-		return design.Name(metric) + " ± " + words.With(words.Brief(noise[metric]), UnitOf(d, metric)), noise[metric] > 0
+		return design.Name(metric) + " ± " + words.With(words.Brief(noise[metric]), d.Unit(metric)), noise[metric] > 0
 	})
 	wanted := design.Count(int(v.Run.Wanted), "trial", "trials")
 	switch {

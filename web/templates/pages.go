@@ -33,19 +33,19 @@ func (p StudiesPage) Searched() bool {
 }
 
 // From is the address of the page of the list that goes on at mark, "" for the first.
-func (p StudiesPage) From(mark string) templ.SafeURL { return p.address("after", mark) }
+func (p StudiesPage) From(mark string) string { return p.address("after", mark) }
 
 // WithArchived is the address of the list with those that are archived.
-func (p StudiesPage) WithArchived() templ.SafeURL { return p.address("archived", "yes") }
+func (p StudiesPage) WithArchived() string { return p.address("archived", "yes") }
 
 // address is that of the list, with what is chosen of it and one thing more.
-func (p StudiesPage) address(name, value string) templ.SafeURL {
+func (p StudiesPage) address(name, value string) string {
 	values := url.Values{name: {value}, "find": {p.Find}}
 	if p.Archived {
 		values.Set("archived", "yes")
 	}
 	maps.DeleteFunc(values, func(_ string, v []string) bool { return v[0] == "" })
-	return templ.SafeURL("/studies?" + values.Encode())
+	return "/studies?" + values.Encode()
 }
 
 // StudyLine is one study of the list.

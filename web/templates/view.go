@@ -189,12 +189,9 @@ type StudyHead struct {
 // URL is an address under the study.
 func (h StudyHead) URL(rest string) string { return "/studies/" + h.ID + rest }
 
-// TrialURL is an address under a trial of the study, Trial the same as a link has it.
+// TrialURL is an address under a trial of the study.
 func (h StudyHead) TrialURL(number int, rest string) string {
 	return h.URL("/trials/" + strconv.Itoa(number) + rest)
-}
-func (h StudyHead) Trial(number int, rest string) templ.SafeURL {
-	return templ.SafeURL(h.TrialURL(number, rest))
 }
 
 // StudyPage is the study page.
@@ -389,6 +386,14 @@ type Doubt struct{ Field, Text string }
 type Doubts struct {
 	List []Doubt
 	Sure string
+}
+
+// label is what a button that goes on says: anyway where something is doubted, else plain.
+func (d Doubts) label(anyway, plain string) string {
+	if len(d.List) > 0 {
+		return anyway
+	}
+	return plain
 }
 
 // First is the field to look at first, "" if none of them has one.

@@ -17,28 +17,28 @@ type StudiesPage struct {
 	Page
 	Lines    []StudyLine
 	Archived bool   // archived ones are shown too
-	Find     string // what somebody looks for; "" for all
+	Find     string // the words searched for, "" for all studies
 	Hides    bool   // there are archived ones, which are not shown
 	Later    bool   // this is not the first page
-	Next     string // where the next page goes on; "" at the end
+	Next     string // mark after which the next page begins, "" at the end
 	Start    Start  // for those who may make studies
 }
 
-// findFrom is from how many studies on the list can be searched.
+// findFrom is the number of studies from which the list can be searched.
 const findFrom = 10
 
-// Searched tells whether the page offers to look for a study.
+// Searched tells whether the page offers a search.
 func (p StudiesPage) Searched() bool {
 	return p.Find != "" || p.Later || p.Next != "" || len(p.Lines) >= findFrom
 }
 
-// From is the address of the page of the list that goes on at mark, "" for the first.
+// From is the address of the page of the list that begins after mark, "" for the first.
 func (p StudiesPage) From(mark string) string { return p.address("after", mark) }
 
-// WithArchived is the address of the list with those that are archived.
+// WithArchived is the address of the list with archived studies.
 func (p StudiesPage) WithArchived() string { return p.address("archived", "yes") }
 
-// address is that of the list, with what is chosen of it and one thing more.
+// address is that of the list as it is chosen, with one thing more.
 func (p StudiesPage) address(name, value string) string {
 	values := url.Values{name: {value}, "find": {p.Find}}
 	if p.Archived {
@@ -61,7 +61,7 @@ type StudyLine struct {
 	Simulated       bool
 }
 
-// TrialPage is one trial with everything behind it.
+// TrialPage is the page of one trial.
 type TrialPage struct {
 	Page
 	Study               StudyHead
@@ -75,17 +75,17 @@ type TrialPage struct {
 	Model               Table
 	Waiting             bool
 	Ended               bool // failed or not run
-	Closing             Form // what was typed to end it or set it aside, when something was wrong with it
+	Closing             Form // a faulty attempt to close or exclude it
 	History             []LedgerEntry
-	Earlier             string // what History leaves out
+	Earlier             string // how many entries History leaves out
 	Previous, Following int
 	Key                 string // Idempotency-Key for a replicate
 	NotAgain            string // why it cannot be repeated, "" where it can
 	Saved               []Saved
 }
 
-// sent is what was sent to end the trial or set it aside, for the form that sends these kinds; others
-// do not have it.
+// sent is what was sent to close or exclude the trial, for the form that sends one of these kinds,
+// else an empty form.
 func (p TrialPage) sent(kinds ...string) Form {
 	if !slices.Contains(kinds, p.Closing.Value("kind")) {
 		return Form{}
@@ -93,17 +93,17 @@ func (p TrialPage) sent(kinds ...string) Form {
 	return p.Closing
 }
 
-// MetricFact is one reading with what was predicted for it.
+// MetricFact is a reading with its prediction.
 type MetricFact struct {
 	Name, Value, Original, Limit, Headroom, Predicted, By, CorrectedBy string
 	At                                                                 Stamp
 	Broken                                                             bool
 }
 
-// Fact is a named number with what it means.
+// Fact is a named value with its meaning.
 type Fact struct{ Name, Value, Meaning string }
 
-// OwnPage is a person's own point.
+// OwnPage is the form for settings of a person's own choice.
 type OwnPage struct {
 	Page
 	Study                      StudyHead
@@ -115,11 +115,11 @@ type OwnPage struct {
 	Doubts                     Doubts
 }
 
-// Forecast is what is expected of a person's own point before it is begun.
+// Forecast is what is expected of a person's own settings before the trial is begun.
 type Forecast struct {
 	Metrics []ForecastLine
 	Chance  string // to stay within every limit
-	Shown   string // names what it was made for
+	Shown   string // identifies the settings that it is for
 }
 
 // ForecastLine is what is expected of one metric.
@@ -136,19 +136,19 @@ type CorrectPage struct {
 	Preview           *Consequences
 }
 
-// Consequences is what a correction would change.
+// Consequences is the preview of a correction or another change.
 type Consequences struct {
 	Summary string
 	Changes []BeforeAfter
 	Doubts  Doubts
-	Shown   string // names what was previewed
-	Again   string // why it is shown once more
+	Shown   string // identifies what was previewed
+	Again   string // why it is shown again
 }
 
 // BeforeAfter is one thing that would change.
 type BeforeAfter struct{ Name, Before, After string }
 
-// ImportPage brings results in from a spreadsheet.
+// ImportPage imports results from a spreadsheet.
 type ImportPage struct {
 	Page
 	Study            StudyHead
@@ -162,7 +162,7 @@ type ImportPage struct {
 	Found            []study.Finding
 }
 
-// Draft is the name of what is typed in it.
+// Draft is the name under which the browser keeps what is typed in the form.
 func (p ImportPage) Draft() string { return p.Study.ID + "/import" }
 
 // FileFault is one thing wrong with a file.
@@ -182,21 +182,21 @@ type PeoplePage struct {
 // Secret is shown once.
 type Secret struct{ Title, Text, Help string }
 
-// PersonLine is one person.
+// PersonLine is a person in the list.
 type PersonLine struct {
 	account.Person
 	Seen Stamp
 	Self bool
-	Gave string // what they gave out and disabling them ends, in words
+	Gave string // the links and tokens of theirs that disabling them ends, in words
 }
 
-// InviteLine is one invite that is open.
+// InviteLine is an open invite.
 type InviteLine struct {
 	account.Link
 	Expires Stamp
 }
 
-// TokenLine is one token.
+// TokenLine is a token in the list.
 type TokenLine struct {
 	account.Token
 	Study   string
@@ -223,8 +223,8 @@ type ShareLine struct {
 type AccountPage struct {
 	Page
 	Sessions []SessionLine
-	PINs     []SessionLine // where a PIN brings the person back
-	ByPIN    bool          // so did it here
+	PINs     []SessionLine // browsers in which the person can sign in by PIN
+	ByPIN    bool          // the present session was begun by PIN
 	Secret   *Secret
 }
 
@@ -235,14 +235,14 @@ type SessionLine struct {
 	This       bool
 }
 
-// SwitchPage lets somebody else who uses this browser come back.
+// SwitchPage lets another user of this browser sign in by PIN.
 type SwitchPage struct {
 	Page
 	People     []SwitchLine
 	To, Chosen string
 }
 
-// SwitchLine is somebody who uses this browser.
+// SwitchLine is a user of this browser.
 type SwitchLine struct {
 	ID, Name, Initials string
 	Now, Locked        bool // is signed in, has tried too many wrong PINs
@@ -264,24 +264,24 @@ type ProblemPage struct {
 	Back, BackText  string
 }
 
-// Start is what the list of studies offers to begin with.
+// Start is what the list of studies offers beginners.
 type Start struct {
 	Key      string // Idempotency-Key of the demo
 	Examples []Example
 	Problems []Option // of the simulator
 }
 
-// Example is a template of a study, made of a problem of the simulator.
+// Example is a template of a study, made from a problem of the simulator.
 type Example struct{ Problem, Title, Text string }
 
 // Lab is a study's simulated laboratory; Problem is empty where a real one measures.
 type Lab struct {
 	Study            StudyHead
 	Problem, Summary string
-	Noise            []string // what a reading adds, by metric
+	Noise            []string // standard deviation of the readings' noise, by metric
 	Going            bool
-	AtOnce           int    // trials that it runs when asked
-	Text             string // how far it is, or how it ended
+	AtOnce           int    // trials of one run
+	Text             string // how far the run is, or how it ended
 	Fault            string
 }
 
@@ -297,23 +297,22 @@ type SheetPage struct {
 	Printed string
 }
 
-// SheetLine is a metric to be written down; Value is there, with a note on it, when it was saved
-// already or is known beforehand.
+// SheetLine is a metric to be written down. Value is there, with a note, if it was saved already or
+// is known beforehand.
 type SheetLine struct{ Name, Unit, Limit, Value, Note string }
 
-// Verdict is the answer of a study, above everything else.
+// Verdict is the answer of a study.
 type Verdict struct {
-	Heading string
-	// None says why nothing is recommended, "" when something is.
-	None      string
+	Heading   string
+	None      string // why nothing is recommended, "" if something is
 	Answer    *Answer
-	Doubt     string  // why the answer may not hold any more, "" where nothing speaks against it
-	Undecided *Answer // looks better, and is not known to be within the limits
-	More      string  // what would tell of these, or of the answer where there are none; "" where that is known to be
-	Closest   *Answer // nothing is within the limits: the point that breaks them least, as it was read
+	Doubt     string  // why the answer may not hold, "" if nothing speaks against it
+	Undecided *Answer // settings that look better but are not known to be within the limits
+	More      string  // what would decide that for Undecided or, without it, for Answer
+	Closest   *Answer // if no trial is within the limits, the one that breaks them least
 	Lucky     *Lucky
 	Limits    []LimitLine
-	Risk      *Risk // of all limits together; nil where none was asked for
+	Risk      *Risk // granted for all limits together; nil if none was
 	Gain      Gain
 	Next      string
 }
@@ -326,15 +325,15 @@ type Answer struct {
 	Copy     string
 	Expected []Expected
 	Chance   *Value // to be within every limit; nil without limits
-	Brought  string // what that chance is said with, where limits depend on what a trial brings
-	Works    *Value // the chance that a trial works there; nil while none has failed because of its settings
+	Brought  string // says in which context, if limits depend on a trial's context
+	Works    *Value // chance that a trial works there; nil if none has failed because of its settings
 	Words    string
 }
 
-// Value is a number as people read it, with the number itself for programs.
+// Value is a number as people read it, and for programs.
 type Value struct{ Text, Raw string }
 
-// Expected is what the model expects of one metric at some settings.
+// Expected is what the model expects of a metric.
 type Expected struct {
 	Metric, Unit    string
 	Mean, ReadingSD Value
@@ -348,63 +347,62 @@ type Lucky struct {
 	Value     Value
 }
 
-// LimitLine is how one limit stands.
+// LimitLine says how a limit stands.
 type LimitLine struct {
 	Name, Asks string
 	Count      string // "broken in 2 of 19 trials"
-	Before     string // how it stood, on paper
+	Before     string // its former thresholds, on paper
 	Mark       string
-	Violation  *Value // sum of excesses; nil while there is none
-	Largest    *Value // excess; nil where it is the sum
-	Risk       *Risk  // nil where none was asked for
-	Headroom   *Value // of the recommended settings, as expected
-	Room       string // "0.06 % inside", in words
+	Violation  *Value // sum of the excesses; nil if there is none
+	Largest    *Value // the largest excess; nil if it is the only one
+	Risk       *Risk  // nil if none was granted
+	Headroom   *Value // expected at the recommended settings
+	Room       string // follows Headroom: "inside, as the model expects"
 }
 
-// Risk is the account of the risk that was asked for: trials that may be beyond, are to be expected
-// there, and are.
+// Risk is the account of a granted risk: how many trials may break a limit, are expected to have
+// done so, and have.
 type Risk struct {
 	Words                    string
 	Allowed, Expected, SoFar Value
-	Next                     string // why the next trial may take less, "" where it does not
+	Next                     string // why the next trial may take a smaller risk, "" if it may not
 }
 
-// Gain is how much better it could still get.
+// Gain says how much better the study could still get.
 type Gain struct {
-	Best  *Range // what the best value may be, nil where it cannot be said
-	Words string
-	// Enough tells that the risk of stopping is within the target.
-	Enough bool
-	Later  string // address to fetch it from, when it takes long
+	Best   *Range // what the best value may be, nil if that is unknown
+	Words  string
+	Enough bool   // the risk of stopping is within the target
+	Later  string // address to fetch it from, if it takes long
 }
 
 // Range is an interval that holds a value with a probability.
 type Range struct {
 	Low, High   Value
-	Of          string // what lies there
+	Of          string // what it holds
 	Level, Unit string
 }
 
-// Board is what of the board follows the slider and the study.
+// Board is the part of the reviewer's board that follows the slider and the study.
 type Board struct {
 	Study       StudyHead
 	Description string
 	Status      Status
 	Work        Work
-	Keeps       bool   // what the page shows of the model stays until a newer one is there
-	At, Last    int64  // ledger entries
-	Past        bool   // it stays at At
+	Keeps       bool   // the sections drawn from the model stay until a newer model is there
+	At, Last    int64  // ledger entry shown, and the last there is
+	Past        bool   // the page stays at entry At
 	Hash        string // of entry At
 	Moment      Stamp
-	Event       string // what event At was
+	Event       string // what happened in entry At
 	Verified    Verified
 	Verdict     Verdict
 	Whole
 	Amends Amends
 }
 
-// section lets a section of the board fetch itself when the model is there, and stay as it is when
-// the board around it is put in place, where what it shows of the model is to stay until then.
+// section has the attributes by which a section of the board fetches itself when the model is
+// there, and survives a replacement of the board around it until then.
 func (b Board) section(name string) templ.Attributes {
 	attributes := withForm(name, b.awaits(name))
 	if b.Keeps && name != "trials" {
@@ -413,7 +411,7 @@ func (b Board) section(name string) templ.Attributes {
 	return attributes
 }
 
-// moment is an address under the study as it was at the moment shown.
+// moment is an address under the study at the entry shown.
 func (b Board) moment(rest string) string {
 	if b.Past {
 		rest += "?at=" + strconv.FormatInt(b.At, 10)
@@ -421,7 +419,7 @@ func (b Board) moment(rest string) string {
 	return b.Study.URL(rest)
 }
 
-// awaits lets an element fetch itself when the model is there.
+// awaits has the attributes by which an element fetches itself when the model is there.
 func (b Board) awaits(name string) templ.Attributes {
 	if b.Work.Part == "" {
 		return templ.Attributes{}
@@ -429,7 +427,7 @@ func (b Board) awaits(name string) templ.Attributes {
 	return refreshed(b.moment("/board/"+name), "model-ready from:body, again")
 }
 
-// Verified is the outcome of the last verification.
+// Verified is the result of the last verification.
 type Verified struct {
 	Study         StudyHead
 	Known         bool
@@ -440,13 +438,13 @@ type Verified struct {
 	Hash          string // of the last entry verified
 	Since         string // how many entries have been added since
 	Different     []string
-	Going, Walked int64  // a verification up to entry Going is under way and at Walked; 0 for none
-	Trouble       string // why the last one came to no outcome
-	Head          string // hash of the ledger's last entry now
-	Events        int64  // entries now
+	Going, Walked int64  // last entry of the verification under way, 0 for none, and the one reached
+	Trouble       string // why the last one was not completed
+	Head          string // present hash of the ledger's last entry
+	Events        int64  // present number of entries
 }
 
-// outcome is that in short.
+// outcome is the result in short.
 func (v Verified) outcome() string {
 	switch {
 	case !v.OK:
@@ -460,7 +458,7 @@ func (v Verified) outcome() string {
 // Amends are what was changed afterwards.
 type Amends struct {
 	Lines []Amend
-	More  string // how many earlier ones are not shown, and where they are
+	More  string // how many earlier ones are left out, and where they are
 }
 
 // Amend is one thing changed, with what was there before.
@@ -472,8 +470,8 @@ type Amend struct {
 	At                  Stamp
 }
 
-// Report is a study in one file: the sections of its board, and how it is defined. Nothing in it
-// needs a script, another file or a network.
+// Report is a study in one file: the sections of its board, and its definition. It needs no script,
+// no other file and no network.
 type Report struct {
 	Board
 	Parameters Table
@@ -486,9 +484,9 @@ type DefinePage struct {
 	Page
 	Study       StudyHead // zero for a new study
 	Reconfigure bool
-	Offered     string // what was filled in for the reader, "" when nothing was
+	Offered     string // what was filled in for the reader, "" if nothing was
 	Form        Form
-	Draft       string // what the browser calls its copy of the unfinished form
+	Draft       string // name under which the browser keeps the unfinished form
 	Preview     *Consequences
 	// The form, part by part.
 	About, Stop, Algorithm, Model     []Input
@@ -496,12 +494,12 @@ type DefinePage struct {
 	Objective                         FormLine
 	Candidates, Rules                 Input
 	Reason                            Input    // of a change
-	Lab                               []Input  // who measures, where a simulated lab could
-	Ways                              []Option // answers to how the experiment goes
-	Why                               string   // the present answer leads to this algorithm
-	Asked                             []Input  // settings that the present answer asks for
+	Lab                               []Input  // whether the simulated lab measures, if one could
+	Ways                              []Option // kinds of experiment to choose from
+	Why                               string   // why the chosen kind leads to the algorithm
+	Asked                             []Input  // settings that the chosen kind needs
 	Chosen                            Option   // the algorithm
-	Summary, Source                   string   // of it
+	Summary, Source                   string   // of the algorithm
 	Settings                          []SettingGroup
 	Advanced                          bool // the fold is open
 }
@@ -509,25 +507,24 @@ type DefinePage struct {
 // The lists of the form, whose lines come and go.
 const Parameters, Constraints, Recorded = "parameters", "constraints", "recorded_metrics"
 
-// FormLine is a line of a form.
+// FormLine is one parameter or metric of the form.
 type FormLine struct {
-	List       string // that it is a line of
-	Number     int    // by which its fields are named
+	List       string // the list that it is a line of
+	Number     int    // part of its fields' names
 	Kind, Name string
-	Class      string   // of what is said of it where it cannot be changed
+	Class      string   // of Kind and Name, where they cannot be changed
 	Fixed      []string // fields that cannot be changed
 	Inputs     []Input
-	Plausible  []Input // folded away: the ends between which a metric's values need no second look
-	Calculated []Input // folded away: where a limit is calculated
-	Scale      Scale   // what is to be said of the scale
+	Plausible  []Input // folded away: the range of values that need no confirmation
+	Calculated []Input // folded away: the formula of a limit
+	Scale      Scale
 }
 
-// Scale says on which scale a number should be, and offers another than it is on; zero where
-// nothing is to be said.
+// Scale is advice on a parameter's scale; it is zero if there is none.
 type Scale struct {
 	Says  string
-	Offer string // log or linear
-	Label string // of the button
+	Offer string // the other scale: log or linear
+	Label string // of the button that takes it
 }
 
 // SettingGroup is one setting of the algorithm with its inputs.

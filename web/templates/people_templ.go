@@ -85,13 +85,13 @@ func PeopleView(p PeoplePage) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = table(worded("Name", "Role", "Last seen", "")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = table(textColumns("Name", "Role", "Last seen", "")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = wrapped("People", "stacked").Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = scrollTable("People", "stacked").Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -167,7 +167,7 @@ func PeopleView(p PeoplePage) templ.Component {
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
-							templ_7745c5c3_Err = press("/people/invites/"+invite.ID+"/revoke", "Revoke", invite.Name, "").Render(ctx, templ_7745c5c3_Buffer)
+							templ_7745c5c3_Err = buttonForm("/people/invites/"+invite.ID+"/revoke", "Revoke", invite.Name, "").Render(ctx, templ_7745c5c3_Buffer)
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
@@ -178,13 +178,13 @@ func PeopleView(p PeoplePage) templ.Component {
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = table(worded("Open invite", "Role", "Ends", "")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = table(textColumns("Open invite", "Role", "Ends", "")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = wrapped("Open invites", "stacked").Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = scrollTable("Open invites", "stacked").Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -287,7 +287,7 @@ func PeopleView(p PeoplePage) templ.Component {
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
-							templ_7745c5c3_Err = press("/people/tokens/"+token.ID+"/revoke", "Revoke", token.Name, "").Render(ctx, templ_7745c5c3_Buffer)
+							templ_7745c5c3_Err = buttonForm("/people/tokens/"+token.ID+"/revoke", "Revoke", token.Name, "").Render(ctx, templ_7745c5c3_Buffer)
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
@@ -298,13 +298,13 @@ func PeopleView(p PeoplePage) templ.Component {
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = table(worded("Token", "Role", "Study", "Last used", "Ends", "")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = table(textColumns("Token", "Role", "Study", "Last used", "Ends", "")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = wrapped("Tokens", "stacked").Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = scrollTable("Tokens", "stacked").Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -323,7 +323,7 @@ func PeopleView(p PeoplePage) templ.Component {
 	})
 }
 
-// panelForm is a form with its fields side by side; "" sends it to the page's own address.
+// panelForm is a form in a grid. Without an action it is sent to the page's own address.
 func panelForm(action string, f Form, press string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -592,12 +592,12 @@ func personLine(person PersonLine, roles []Option) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if person.DisabledAt != nil {
-			templ_7745c5c3_Err = press("/people/"+person.ID+"/enable", "Enable", person.Name, "").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = buttonForm("/people/"+person.ID+"/enable", "Enable", person.Name, "").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = press("/people/"+person.ID+"/link", "Sign-in link", person.Name, "").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = buttonForm("/people/"+person.ID+"/link", "Sign-in link", person.Name, "").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -606,7 +606,7 @@ func personLine(person PersonLine, roles []Option) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if person.Gave == "" {
-				templ_7745c5c3_Err = press("/people/"+person.ID+"/disable", "Disable", person.Name, "danger").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = buttonForm("/people/"+person.ID+"/disable", "Disable", person.Name, "danger").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -660,7 +660,7 @@ func personLine(person PersonLine, roles []Option) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = press("/people/"+person.ID+"/disable", "Disable and end all of it", person.Name, "danger").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = buttonForm("/people/"+person.ID+"/disable", "Disable and end all of it", person.Name, "danger").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -834,7 +834,7 @@ func SharesView(p SharesPage) templ.Component {
 								return templ_7745c5c3_Err
 							}
 							if s.RevokedAt == nil && s.ExpiresAt.After(p.Now) {
-								templ_7745c5c3_Err = press(p.Study.URL("/shares/"+s.ID+"/revoke"), "Revoke", s.Name, "").Render(ctx, templ_7745c5c3_Buffer)
+								templ_7745c5c3_Err = buttonForm(p.Study.URL("/shares/"+s.ID+"/revoke"), "Revoke", s.Name, "").Render(ctx, templ_7745c5c3_Buffer)
 								if templ_7745c5c3_Err != nil {
 									return templ_7745c5c3_Err
 								}
@@ -846,13 +846,13 @@ func SharesView(p SharesPage) templ.Component {
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = table(worded("For", "Last used", "Ends", "")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var35), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = table(textColumns("For", "Last used", "Ends", "")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var35), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = wrapped("Read-only links", "stacked").Render(templ.WithChildren(ctx, templ_7745c5c3_Var34), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = scrollTable("Read-only links", "stacked").Render(templ.WithChildren(ctx, templ_7745c5c3_Var34), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

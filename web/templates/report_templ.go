@@ -13,7 +13,7 @@ import (
 	"headroom/web/static"
 )
 
-// ReportPolicy keeps the file from asking anybody for anything, also when it was saved.
+// ReportPolicy keeps the file from loading anything, also after it was saved.
 const ReportPolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 
 // ReportView is a study in one file, for the screen and for A4.
@@ -391,7 +391,7 @@ func ReportView(r Report) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = wrapped("Table of parameters").Render(templ.WithChildren(ctx, templ_7745c5c3_Var19), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = scrollTable("Table of parameters").Render(templ.WithChildren(ctx, templ_7745c5c3_Var19), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

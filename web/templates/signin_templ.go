@@ -78,7 +78,7 @@ func SignInView(p Page) templ.Component {
 	})
 }
 
-// SwitchView lets somebody who uses this browser come back by their PIN.
+// SwitchView lets another user of this browser sign in by PIN.
 func SwitchView(p SwitchPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -297,7 +297,7 @@ func pinField(label string) templ.Component {
 	})
 }
 
-// LinkView asks before a single-use link is used up, since mail programs open links unasked.
+// LinkView asks before a single-use link is used up, since mail programs open links by themselves.
 func LinkView(p LinkPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -443,7 +443,7 @@ func LinkView(p LinkPage) templ.Component {
 	})
 }
 
-// AccountView shows a person the browsers they are signed in with.
+// AccountView shows a person the browsers in which they are signed in.
 func AccountView(p AccountPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -550,7 +550,7 @@ func AccountView(p AccountPage) templ.Component {
 							return templ_7745c5c3_Err
 						}
 						if !s.This {
-							templ_7745c5c3_Err = press("/account/sessions/"+s.ID+"/end", "Sign out there", s.Device, "").Render(ctx, templ_7745c5c3_Buffer)
+							templ_7745c5c3_Err = buttonForm("/account/sessions/"+s.ID+"/end", "Sign out there", s.Device, "").Render(ctx, templ_7745c5c3_Buffer)
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
@@ -562,13 +562,13 @@ func AccountView(p AccountPage) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = table(worded("Browser", "Last used", "")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var24), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = table(textColumns("Browser", "Last used", "")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var24), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = wrapped("Browsers", "stacked").Render(templ.WithChildren(ctx, templ_7745c5c3_Var23), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = scrollTable("Browsers", "stacked").Render(templ.WithChildren(ctx, templ_7745c5c3_Var23), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -656,7 +656,7 @@ func AccountView(p AccountPage) templ.Component {
 	})
 }
 
-// SecretNotice shows a secret the only time it can be seen.
+// SecretNotice shows a secret, the only time it can be seen.
 func SecretNotice(s *Secret) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -794,7 +794,7 @@ func StartSection(s Start) templ.Component {
 	})
 }
 
-// LabPanel says that the readings of a study are simulated, and lets the lab run.
+// LabPanel says that a study's readings are simulated, and has the button that runs the lab.
 func LabPanel(l Lab) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

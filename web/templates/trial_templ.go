@@ -396,7 +396,7 @@ func TrialView(p TrialPage) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = asFirstTold(m.Original).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = replacedValue(m.Original).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -488,7 +488,7 @@ func TrialView(p TrialPage) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = wrapped("Results").Render(templ.WithChildren(ctx, templ_7745c5c3_Var16), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = scrollTable("Results").Render(templ.WithChildren(ctx, templ_7745c5c3_Var16), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -754,7 +754,7 @@ func TrialView(p TrialPage) templ.Component {
 	})
 }
 
-// setAside takes a trial out, or in again, with what was sent to do so.
+// setAside excludes a trial, or includes it again; f is a faulty attempt.
 func setAside(p TrialPage, kind string, f Form, summary, effect, button string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1137,7 +1137,7 @@ func OwnView(p OwnPage) templ.Component {
 	})
 }
 
-// forecast is what is expected of a point before it is begun.
+// forecast is what is expected of settings before the trial is begun.
 func forecast(f Forecast) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1564,7 +1564,7 @@ func CorrectView(p CorrectPage) templ.Component {
 	})
 }
 
-// consequences is the preview of a change; after heads the column of what would be.
+// consequences is the preview of a change; after is the heading of the column of new values.
 func consequences(c Consequences, after string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1680,7 +1680,7 @@ func consequences(c Consequences, after string) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = table(worded("What", "Now", after)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var77), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = table(textColumns("What", "Now", after)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var77), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1693,7 +1693,7 @@ func consequences(c Consequences, after string) templ.Component {
 	})
 }
 
-// SheetView is a trial on paper: settings to set, limits, blanks to write in, and a code that opens its page.
+// SheetView is a trial on paper: settings, limits, blanks to write in, and a QR code of its page.
 func SheetView(p SheetPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -2007,7 +2007,7 @@ func SheetView(p SheetPage) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = table(worded("Metric", "Limit", "Reading")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var96), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = table(textColumns("Metric", "Limit", "Reading")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var96), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -1,5 +1,5 @@
-// Package templates draws the pages: templ components and the view models they take. View models
-// hold text that is ready to be read; the handlers in package pages fill them in.
+// Package templates draws the pages: templ components, and the view models that they take. View
+// models hold finished text; packages view and http/pages fill them in.
 package templates
 
 import (
@@ -23,17 +23,17 @@ import (
 // Page is what every page needs around its content.
 type Page struct {
 	Title  string
-	Viewer account.Identity // who looks at the page, nobody in particular when not signed in
+	Viewer account.Identity // who looks at the page, without a name when nobody is signed in
 	Now    time.Time
-	Width  string // "narrow", "medium" or "" for all there is
+	Width  string // "narrow", "medium", or "" for the whole window
 	Live   Live
-	Switch string // where somebody else who uses this browser comes back by PIN
-	Charts bool   // the page draws charts
-	Error  string // what went wrong with the last thing done, for a notice on top
-	Done   string // what has just been done
+	Switch string // address at which another user of this browser signs in by PIN
+	Charts bool   // the page has charts
+	Error  string // of the last action, for a notice at the top
+	Done   string // by the last action, likewise
 }
 
-// person names whose forms the page has, "" when not signed in.
+// person identifies the owner of what is typed in the page's forms, "" when nobody is signed in.
 func (p Page) person() string {
 	if p.Viewer.Name == "" {
 		return ""
@@ -41,10 +41,10 @@ func (p Page) person() string {
 	return p.Viewer.Caller()
 }
 
-// hasSession tells whether the viewer has one that can be ended.
+// hasSession tells whether the viewer has a session that can be ended.
 func (p Page) hasSession() bool { return p.Viewer.Kind == account.BySession }
 
-// Live is the stream a page listens to.
+// Live is the stream that a page listens to.
 type Live struct {
 	URL     string
 	Version int64
@@ -52,42 +52,38 @@ type Live struct {
 
 // Form is what a person typed, and what is wrong with it by field name.
 type Form struct {
-	Inputs []Input // its fields; none where the page has them part by part
-	Values url.Values
-	Errors map[string]string
-	// Meant are, by field, the buttons that say which of two readings of a number is meant.
-	Meant map[string][]Option
-	// First is the name of the first faulty field, or else of what was asked for, which gets the focus.
-	First string
-	// General is what is wrong with the whole.
-	General string
-	// Sent tells that the page holds what was sent.
-	Sent bool
+	Inputs  []Input // empty if the page draws them in several parts
+	Values  url.Values
+	Errors  map[string]string
+	Meant   map[string][]Option // buttons that say which of two readings of a number is meant
+	First   string              // field or button that gets the focus: the first fault, else what was asked for
+	General string              // what is wrong with the whole form
+	Sent    bool                // the values are those that were just sent
 }
 
 // Value returns the text typed into a field.
 func (f Form) Value(name string) string { return f.Values.Get(name) }
 
-// Fault returns what is wrong with a field, "" when nothing is.
+// Fault returns what is wrong with a field, "" if nothing is.
 func (f Form) Fault(name string) string { return f.Errors[name] }
 
-// Like is what was typed into a form with the fields of another.
+// Like returns f with the fields of another form.
 func (f Form) Like(other Form) Form {
 	f.Inputs = other.Inputs
 	return f
 }
 
-// AnyFault tells whether something is wrong with one of the fields.
+// AnyFault tells whether one of the fields is faulty.
 func (f Form) AnyFault(inputs []Input) bool {
 	return slices.ContainsFunc(inputs, func(in Input) bool { return f.Fault(in.Name) != "" })
 }
 
-// Touched tells whether something is typed into one of the fields, or wrong with it.
+// Touched tells whether one of the fields is filled in or faulty.
 func (f Form) Touched(inputs []Input) bool {
 	return f.AnyFault(inputs) || slices.ContainsFunc(inputs, func(in Input) bool { return f.Value(in.Name) != "" })
 }
 
-// Faulty tells whether anything is wrong.
+// Faulty tells whether anything is wrong with the form.
 func (f Form) Faulty() bool { return len(f.Errors) > 0 || f.General != "" }
 
 // Option is one choice of a list.
@@ -96,19 +92,19 @@ type Option struct{ Value, Label string }
 // Input is one field of a form.
 type Input struct {
 	Name               string
-	Of                 string // begins the id, where several forms of a page have fields of that name
+	Of                 string // prefix of the id, where several forms of a page have fields of that name
 	Label, Help, Unit  string
 	Kind               string // "text" (default), "number", "result" of an entry form, "area", "select", "check", "date"
 	Options            []Option
 	Placeholder, Class string
 	Required           bool
 	Refreshes          bool // changing it redraws the form, since other fields depend on it
-	Optional           bool // a result that is kept, and not waited for
-	Signed             bool // may be below 0: of decimals, some phones have no minus
-	Uncertain          bool // may have a ± with it, which such phones have not either
+	Optional           bool // a result that nobody waits for
+	Signed             bool // may be negative: the decimal keypad of some phones has no minus
+	Uncertain          bool // may have a ±, which such keypads lack too
 }
 
-// helpClass lets limits stand out where results are entered.
+// helpClass is the class of the help text; limits stand out where results are entered.
 func (i Input) helpClass() string {
 	if i.Kind == "result" && !i.Optional {
 		return "limit"
@@ -126,43 +122,44 @@ func (i Input) ID() string {
 	}, i.Name)
 }
 
-// Stamp is a moment, as it reads now and exactly.
+// Stamp is a moment in three forms: relative or short, exact for people, and for programs.
 type Stamp struct{ Ago, Exact, ISO string }
 
-// Table is a table with everything in it already text.
+// Table is a table of finished texts.
 type Table struct {
 	Head []Column
 	Rows [][]string
 }
 
-// Column is a table's column, of buttons where it has no name.
+// Column is a table's column; one without a name holds buttons.
 type Column struct {
 	Name, Unit string
 	Number     bool
 }
 
-func worded(names ...string) []Column {
+func textColumns(names ...string) []Column {
 	return lists.Map(names, func(name string) Column { return Column{Name: name} })
 }
 
-// Chart is one chart: what is drawn, the sentence under it, and the table behind it.
+// Chart is a drawing with the text under it and the table behind it.
 type Chart struct {
 	ID             string
 	Title, Caption string
 	Notes          []string // further sentences of the caption
-	Beside         bool     // the caption stands beside the plot where there is room
+	Beside         bool     // the caption is beside the plot if there is room
 	Drawing        chart.Drawing
 	Table          Table
-	Later          string // address of the table, when it is fetched once somebody opens it
-	Paper          bool   // it stands in a file, where nothing can be unfolded or saved
-	Printed        bool   // the table stands below it there
+	Later          string // address of the table, if it is fetched only when unfolded
+	Paper          bool   // it is part of a file, where nothing can be unfolded or saved
+	Printed        bool   // the table is below it there
 }
 
-// longestWhole is how long a word in a table may be so that it is never broken: more, and a sheet
-// of paper could be too narrow for it.
+// longestWhole is how long a word in a table may be without being broken. Longer ones could make
+// the table too wide for a sheet of paper.
 const longestWhole = 12
 
-// cell is the class of a cell of a table: a number, or words so long that they may be broken.
+// cell has the classes of a table's cell: whether it is a number, and whether its words may be
+// broken.
 func cell(number bool, text string) templ.Attributes {
 	var classes []string
 	if number {
@@ -177,7 +174,7 @@ func cell(number bool, text string) templ.Attributes {
 	return templ.Attributes{"class": strings.Join(classes, " ")}
 }
 
-// StudyHead names the study a page is about.
+// StudyHead identifies the study that a page is about, and says what the viewer may do with it.
 type StudyHead struct {
 	ID, Name string
 	State    ledger.State
@@ -204,17 +201,17 @@ type StudyPage struct {
 	Verdict     Verdict
 	Next        Next
 	Work        Work
-	Whole       *Whole  // everything below, where it is asked for at once
-	Later       []Later // what is fetched when it is seen
+	Whole       *Whole  // everything below, if it is wanted at once
+	Later       []Later // else the sections, which are fetched when they are scrolled to
 }
 
-// Work is how the work on a long study's model stands; nothing is said of a study that is not long.
+// Work is how far the computation of a long study's model is; it is empty for other studies.
 type Work struct {
-	Part    string // where the page asks whether the model is there
-	Follows bool   // it is asked again whenever the study changes
-	Going   bool   // the model is being worked out: what waits for it is fetched when it is there
+	Part    string // address that says whether the model is there
+	Follows bool   // the page asks again whenever the study changes
+	Going   bool   // the model is being computed; what needs it is fetched when it is there
 	Words   string
-	Whole   string // the page that waits for everything
+	Whole   string // address of the page that waits for everything
 }
 
 func (w Work) trigger() string {
@@ -228,7 +225,7 @@ func (w Work) trigger() string {
 	return strings.Join(when, ", ")
 }
 
-// Whole is what lies below the next trial, on a study's page as on its board.
+// Whole is everything below the next trial, on a study's page and on its board.
 type Whole struct {
 	Progress Progress
 	Beliefs  Beliefs
@@ -236,36 +233,36 @@ type Whole struct {
 	Ledger   Ledger
 }
 
-// Later is a section that is fetched when it is seen.
+// Later is a section that is fetched when it is scrolled to.
 type Later struct {
 	Name, Title string
 	Query       url.Values // what to show of it, as the page was asked
 }
 
-// Status is the strip on top.
+// Status is the strip at the top.
 type Status struct {
 	Study        StudyHead
 	Trial        string          // "trial 23 of 60"
 	Waiting      string          // "4 waiting"
 	Oldest       Stamp           // of the waiting ones
 	Feasible     string          // "14 of 19 within every limit"
-	Notes        []string        // what a reader has to know of the figures
-	Found        []study.Finding // scales that keep the study from doing as well as it could
+	Notes        []string        // caveats of the figures
+	Found        []study.Finding // parameters that should be on another scale
 	Doubtful     []Doubtful
 	MoreDoubtful string
 	Still        bool // the page does not follow changes
 	Version      int64
-	Ledger       string // where it stands, for paper
+	Ledger       string // its version and head, for paper
 }
 
-// Doubtful is a trial of which something looks odd, and nobody has confirmed it.
+// Doubtful is a trial with a doubt that nobody has confirmed.
 type Doubtful struct {
 	Number   int
 	URL      string
-	Means    string // what its being in doubt does
-	Says     []string
-	Reason   string // for excluding it
-	Sure     string // for confirming what is said
+	Means    string   // what follows from the doubt
+	Says     []string // what is doubted
+	Reason   string   // for excluding it
+	Sure     string   // confirms what Says says
 	Operates bool
 }
 
@@ -273,18 +270,18 @@ type Doubtful struct {
 type Next struct {
 	Study     StudyHead
 	Cards     []Card
-	More      string // that waiting trials have no card
+	More      string // says how many waiting trials have no card
 	Any       bool   // there are trials at all
-	Idle      string // how the trials ended, where none waits
-	First     int    // trials of the first design, while there are none
+	Idle      string // how the trials ended, if none is waiting
+	First     int    // trials of the first design, if there are none yet
 	AskKey    string
-	AskID     string // of what is typed to ask: another once the viewer has asked, or something else is to be typed
+	AskID     string // id of the fields for asking, as view's askID has it
 	Ask       Form
-	Context   []Input // values a known limit needs with each ask
-	Candidate bool    // constraint values for each candidate are needed, so asking goes through the API
-	Nothing   bool    // nothing within the limits is known yet, though trials were made
+	Context   []Input // values that a computed limit needs with each ask
+	Candidate bool    // a limit's values are needed for each candidate, so only the API can ask
+	Nothing   bool    // no trial so far is known to be within the limits
 	Saved     []Saved // by the viewer, in the last minute
-	Kept      string  // of what the viewer has typed, where it has no place
+	Kept      string  // says what became of typed text that has no form any more
 }
 
 // asks tells whether the viewer can ask for trials here.
@@ -292,22 +289,24 @@ func (n Next) asks() bool {
 	return n.Study.Operates && n.Study.State == ledger.Open && !n.Candidate
 }
 
-// Setting is one setting of a trial as the bench needs it.
+// Setting is a setting of a trial, as needed at the bench.
 type Setting struct {
 	Name, Value, Unit string
-	Was               string // as chosen, when the settings used were different
+	Was               string // the value chosen, if another was used
 }
 
-// IsLong tells of a choice whose name is more than a word or two, and need not be read from afar.
+// IsLong tells whether the value is a choice with a long name, which need not be readable from
+// afar.
 func (s Setting) IsLong() bool { return utf8.RuneCountInString(s.Value) > 28 }
 
-// long tells of a unit that may stand below its number where both have no room in a line.
-func long(unit string) bool { return utf8.RuneCountInString(unit) > 8 }
+// long tells whether a unit is so long that it may be below its number if a line has no room for
+// both.
+func isLongUnit(unit string) bool { return utf8.RuneCountInString(unit) > 8 }
 
-// mostInColumn is how many letters without a place to break fit a column of settings.
+// mostInColumn is how many letters of one word fit into a column of settings.
 const mostInColumn = 8
 
-// fitColumns tells whether settings can stand in columns without a number or a word broken.
+// fitColumns tells whether settings fit into columns with no number or word broken.
 func fitColumns(settings []Setting) bool {
 	return !slices.ContainsFunc(settings, func(s Setting) bool {
 		return s.IsLong() || slices.ContainsFunc(strings.Split(s.Value, " "), func(word string) bool { return utf8.RuneCountInString(word) > mostInColumn })
@@ -323,21 +322,21 @@ type Card struct {
 	Created             Stamp
 	Settings            []Setting
 	Copy                string // the settings as tab-separated text
-	Why                 string
-	Since               string // what holds no more of that
+	Why                 string // why it was chosen
+	Since               string // what has changed since
 	Told                []ToldValue
 	Entry               Entry
-	Ended               *Ended // when it waits no more, and is shown for what was typed in it
+	Ended               *Ended // set if it no longer waits and is shown for what was typed in it
 }
 
-// Ended is how a trial came to wait no more.
+// Ended says how a trial stopped waiting.
 type Ended struct {
 	Mark  string
 	Words string // "Completed by Ana", "Failed: column broke"
 	At    Stamp
 }
 
-// ToldValue is a reading that is there.
+// ToldValue is a reading that was told.
 type ToldValue struct {
 	Name, Value, Mark string
 	Original          string // the first value told, when corrected
@@ -345,30 +344,30 @@ type ToldValue struct {
 
 // Entry is the form in which results are typed.
 type Entry struct {
-	ID     string // changes when what is asked for changes, so that a half-typed form is kept otherwise
-	Keep   bool   // let a refresh keep the form that is in the page
-	Form   Form
-	Key    string // Idempotency-Key of this saving
-	Fields []Input
-	Used   []Input // settings actually used
-	Other  bool    // than those of the trial stand there
-	Done   bool    // the trial is completed: other settings are corrections by now
-	Doubts Doubts  // values that look wrong; saving asks once more
-	// Meanwhile are results that are saved already, beside what was typed for them.
-	Meanwhile []Meanwhile
+	ID        string // changes with what is asked for; until then a refresh keeps a half-typed form
+	Keep      bool   // let a refresh keep the form that is in the page
+	Form      Form
+	Key       string // Idempotency-Key of this saving
+	Fields    []Input
+	Used      []Input     // settings actually used
+	Other     bool        // those differ from the trial's
+	Done      bool        // the trial is completed, so that other settings are a correction
+	Doubts    Doubts      // values that look wrong and have to be confirmed
+	Meanwhile []Meanwhile // results that are saved already, with what was typed for them
 }
 
-// Meanwhile is a result that somebody saved while another was being typed, "" where none was.
+// Meanwhile is a result that somebody saved, with what the viewer typed for it, "" if nothing.
 type Meanwhile struct {
 	Field, Name, Theirs, By, Mine string
-	Saved                         string // as a plain number, when it was the viewer who saved it
+	Saved                         string // the result as a plain number, if the viewer saved it
 	At                            Stamp
 }
 
-// WasOf names the field for what another one was filled in with: as that says, nobody typed it.
+// WasOf names the field that holds what another field was filled in with; as long as both are
+// equal, nobody has typed in the other.
 func WasOf(field string) string { return "was." + field }
 
-// mineOf names the field for what was typed for a result that is saved already.
+// mineOf names the field for what the viewer typed for a result that is saved already.
 func mineOf(field string) string { return "mine." + field }
 
 // Saved is a result that was saved just now and can be undone.
@@ -379,7 +378,7 @@ type Saved struct {
 	Key    string
 }
 
-// Doubt is a value that does not look right.
+// Doubt is a value that looks wrong.
 type Doubt struct{ Field, Text string }
 
 // Doubts are shown together; Sure is what the button that confirms them sends.
@@ -388,7 +387,7 @@ type Doubts struct {
 	Sure string
 }
 
-// label is what a button that goes on says: anyway where something is doubted, else plain.
+// label is the label of the button that goes on: anyway if something is doubted, else plain.
 func (d Doubts) label(anyway, plain string) string {
 	if len(d.List) > 0 {
 		return anyway
@@ -396,81 +395,80 @@ func (d Doubts) label(anyway, plain string) string {
 	return plain
 }
 
-// First is the field to look at first, "" if none of them has one.
+// First is the field of the first doubt that has one, "" if none has.
 func (d Doubts) First() string {
 	return cmp.Or(lists.Map(d.List, func(doubt Doubt) string { return doubt.Field })...)
 }
 
-// Progress is "how well".
+// Progress is the section on how well the study does.
 type Progress struct {
-	Empty string // what will appear, when there is nothing yet
-	Chart Chart
-	// Where there are many limits, the chart of those that matter less, and which they are.
-	More       *Chart
-	MoreLimits string
+	Empty      string // what will appear here, if there is nothing yet
+	Chart      Chart
+	More       *Chart // of the limits that were broken least, if there are many
+	MoreLimits string // which those are
 }
 
-// Beliefs is "what the model believes".
+// Beliefs is the section on what the model believes.
 type Beliefs struct {
 	Empty               string
-	Through             string // which point the slices pass through
-	Slices, Map, Prices *Chart // the last of moving limits
+	Through             string // the point that the slices pass through
+	Slices, Map, Prices *Chart
 	Trust               Trust
 	Others              []Fact // what other algorithms would do next
 	OthersPart          string // address that adds them
 	Form                Form
-	Set                 bool // somebody chose what is shown
+	Set                 bool // the viewer chose what is shown
 	Pins                []Input
 	Axes                [2]Input
 	Metric              Input
 	At                  int64
-	Action              string // of the form that chooses what is drawn, "" where nothing can be chosen
-	Part                string // address of the part alone, "" when the whole page has to be fetched
+	Action              string // of the form that chooses what is drawn, "" if nothing can be chosen
+	Part                string // address of the section alone, "" if the whole page has to be fetched
 }
 
-// Trust is how far the model's bands can be trusted, and whether the process has drifted.
+// Trust says how far the model's bands can be trusted, and whether the process has drifted.
 type Trust struct {
 	Summary      string
-	Open         bool // something asks for a look
+	Open         bool // something needs attention
 	Calibrations []string
 	Drifts       []Drift
 	Chart        *Chart
 	Theorem      *Theorem // nil where no bound is drawn
 }
 
-// Drift is what a metric's residuals say of a drift.
+// Drift is the drift test of a metric.
 type Drift struct {
 	Text  string
-	Offer string // address of the form that offers an algorithm which forgets, "" when there is no reason
+	Offer string // address of the form that offers an algorithm for drift, "" if there is no reason
 }
 
-// Theorem is what bounds on violation and regret rest on.
+// Theorem is what the bounds on violation and regret rest on.
 type Theorem struct {
 	Summary     string
 	Source      string   // number, paper, year
-	Said        []string // what it bounds, the figures and what they are worth, and how far they fall short of the theorem
+	Said        []string // what it bounds, the figures, and what they are worth
 	Assumptions Table
 }
 
-// Trials is the trials table.
+// Trials is the table of trials.
 type Trials struct {
 	Filters           []Filter
 	Settings, Metrics []Column
 	Rows              []TrialRow
-	Older, Newer      Filter // the next page, and the first; the URL is "" at that end
-	Show              string // the filter in force
+	Older, Newer      Filter // the next page and the first; URL is "" where there is none
+	Show              string // the current filter
 	Below             int
 	Shown             string // "1–50 of 312"
-	Note              string // what the numbers' ± is, where some have one
+	Note              string // explains the ± of readings, if some have one
 	Total             int
-	Paper             bool // in a file: nothing can be chosen
-	Folded            bool // all settings stand in one column and all readings in another, as on narrow paper
+	Paper             bool // in a file, where nothing can be chosen
+	Folded            bool // all settings share a column, and all readings another
 }
 
 func (t Trials) columns() []Column {
 	columns := []Column{{Name: "No.", Number: true}, {Name: "Result"}}
 	if t.Folded {
-		columns = append(columns, worded("Settings", "Readings")...)
+		columns = append(columns, textColumns("Settings", "Readings")...)
 	} else {
 		columns = slices.Concat(columns, t.Settings, t.Metrics)
 	}
@@ -480,10 +478,10 @@ func (t Trials) columns() []Column {
 	return columns
 }
 
-// Filter is one choice of what to list.
+// Filter is a choice of what to list.
 type Filter struct {
 	Label, URL string
-	Part       string // address of the part alone, "" when the whole page has to be fetched
+	Part       string // address of the section alone, "" if the whole page has to be fetched
 	Current    bool
 }
 
@@ -498,10 +496,10 @@ type TrialRow struct {
 	When                  Stamp
 }
 
-// Cell is a value in a table, with the one it replaced.
+// Cell is a value in the table, with the one it replaced.
 type Cell struct {
 	Text, Was string
-	Chosen    string // the setting that was chosen, where another was used
+	Chosen    string // the setting that was chosen, if another was used
 	Broken    bool   // outside a limit
 	Missing   bool
 }
@@ -510,8 +508,8 @@ type Cell struct {
 type Ledger struct {
 	Entries []LedgerEntry
 	Older   Filter
-	Paper   bool   // in a file: each entry says its number and hash
-	Note    string // how many others there are, in a file
+	Paper   bool   // in a file, where each entry shows its number and hash
+	Note    string // how many other entries there are, in a file
 }
 
 // LedgerEntry is one event.
@@ -521,7 +519,7 @@ type LedgerEntry struct {
 	By, Text, Reason, Hash string
 }
 
-// Sentence is what was done, with a colon where the reason follows.
+// Sentence is what was done, with a colon if the reason follows.
 func (e LedgerEntry) Sentence() string {
 	if e.Reason == "" {
 		return e.Text

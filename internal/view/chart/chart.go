@@ -1,5 +1,5 @@
-// Package chart is the one model of charts, and how they are drawn: for pages, reports and saved
-// pictures alike.
+// Package chart models charts and draws them as HTML and SVG, in one way for pages, reports and
+// saved pictures.
 package chart
 
 import (
@@ -16,18 +16,18 @@ import (
 	"headroom/internal/view/words"
 )
 
-// Drawing is a chart: a map, panels one above the other, or cells side by side. Its texts are
-// plain: nothing in them is markup, and \n breaks a line.
+// Drawing is a chart: a map, panels below each other over one x axis, or cells side by side. Its
+// texts are plain: they hold no markup, and \n breaks a line.
 type Drawing struct {
-	X       Axis // of the map, or of all panels, which are hovered and zoomed together
-	Y       Axis // of the map
-	Traces  []Trace
+	X       Axis    // of the map, or of all panels, which are hovered and zoomed together
+	Y       Axis    // of the map
+	Traces  []Trace // on the map
 	Surface *Surface
 	Panels  []Panel
 	Events  []Event // below the panels
-	Cells   []Panel // those of one group in rows of their own
-	Foot    string  // what a saved picture says of where it comes from
-	Trials  string  // address of a trial but for its number
+	Cells   []Panel // each group in rows of its own
+	Foot    string  // the source that a saved picture names
+	Trials  string  // address of a trial, without its number at the end
 }
 
 // Panel is one pair of axes in a chart of several.
@@ -41,7 +41,7 @@ type Panel struct {
 	Limits []Limit
 }
 
-// Event is a mark on the axis: something that happened between two trials.
+// Event is a mark on the x axis: something that happened between two trials.
 type Event struct {
 	X    float64
 	Kind string // what the legend calls it
@@ -53,12 +53,12 @@ type Axis struct {
 	Title      string
 	Log        bool
 	Categories []string
-	Plain      bool      // a logarithmic axis whose numbers need no powers of ten
+	Plain      bool      // a logarithmic axis whose numbers are written without powers of ten
 	Whole      bool      // ticks at whole numbers only
-	Range      []float64 // from, to; worked out when empty
+	Range      []float64 // from, to; that of the values if empty
 }
 
-// Style is how a trace looks; shape first, then colour.
+// Style is how a trace looks: the shape of its marks, or the colour and dashes of its line.
 type Style string
 
 const (
@@ -70,20 +70,20 @@ const (
 	Other       Style = "other"       // ⬡, another algorithm's choice
 	Excluded    Style = "excluded"    // ×
 	Original    Style = "original"    // +, as first told
-	Doubted     Style = "doubted"     // ▽, in doubt, at the edge where it lies beyond it
+	Doubted     Style = "doubted"     // ▽, in doubt
 	Spans       Style = "spans"       // bars from Low to High, of many readings each
 	Step        Style = "step"        // a line that holds its value until the next trial
 	Line        Style = "line"
-	Estimate    Style = "estimate" // a line that holds its value, of what a model makes of it
-	Second      Style = "second"   // a second line that holds its value, dashed
-	Bound       Style = "bound"    // a bound, dotted
-	Fifth       Style = "fifth"    // and further lines that hold their values
+	Estimate    Style = "estimate" // a step line of what a model estimates
+	Second      Style = "second"   // a dashed step line
+	Bound       Style = "bound"    // a dotted step line
+	Fifth       Style = "fifth"    // further step lines
 	Sixth       Style = "sixth"
 	Seventh     Style = "seventh"
 	Eighth      Style = "eighth"
-	Quiet       Style = "quiet" // one among many, of which only the name tells which it is
-	Truth       Style = "truth" // a line of what is true, where that is known
-	Threshold   Style = "limit" // a limit beside another, without its hatched side
+	Quiet       Style = "quiet" // one of many step lines, told apart only by name
+	Truth       Style = "truth" // a line of true values
+	Threshold   Style = "limit" // a limit without a hatched side
 	BandStyle   Style = "band"  // between Low and High
 	Bars        Style = "bars"  // means with error bars, for categories
 )
@@ -96,34 +96,34 @@ type Trace struct {
 	Y     []any
 	Low   []any
 	High  []any
-	Text  []string  // what hovering says
-	Trial []int     // the trials that the marks are of; clicking opens them
-	Fade  []float64 // how much of each mark is seen
+	Text  []string  // said when hovering over a mark
+	Trial []int     // the mark's trial, which a click opens
+	Fade  []float64 // opacity of the mark
 }
 
-// Limit is a threshold as it stood at each trial, drawn as a dashed line with its value at its end;
-// the side that breaks it is hatched, Above[i] telling which one. It holds Y[i] from X[i] on, to the
-// end of the axis. Without X it holds all along.
+// Limit is a threshold over the trials: a dashed line with its value at the end, and a hatched side
+// that breaks it. It is Y[i] from X[i] on, up to the next X or the end of the axis. Without X it is
+// constant.
 type Limit struct {
 	X     []float64
 	Y     []float64
-	Above []bool // values above it break it
-	Label string // of the last
+	Above []bool // values above Y[i] break it, else those below
+	Label string // of the last threshold
 }
 
-// Surface is a map of two parameters: row i is at Y[i], column j at X[j]. Where there is nothing, numbers
-// are NaN and texts empty.
+// Surface is a map of two parameters: row i is at Y[i], column j at X[j]. A place without a value
+// has NaN and empty texts.
 type Surface struct {
 	X        []any
 	Y        []any
 	Mean     [][]float64
 	MeanName string
-	Smooth   bool        // both axes have numbers
-	Chance   [][]float64 // of a good end
-	Aim      string      // of what it is the chance, as in "the chance to …"
-	Cells    [][]string  // written in the cells of a grid
-	// What hovering says: the settings, what is expected there with a note on its ±, and the
-	// chance, in words.
+	Smooth   bool        // both axes have numbers: colours blend, and Chance is drawn as contours
+	Chance   [][]float64 // probability that a trial ends well
+	Aim      string      // what ending well means, as in "the chance to …"
+	Cells    [][]string  // written in the cells, unless Smooth
+	// Said when hovering: the settings, what is expected there with a note on its ±, and Chance in
+	// words.
 	AtX     []string
 	AtY     []string
 	Text    [][]string
@@ -131,15 +131,15 @@ type Surface struct {
 	Chances [][]string
 }
 
-// look is how a mark is drawn around its place: shape first, then colour. Colours are the page's
-// own variables, so that a chart follows light, dark and paper.
+// marker is the outline of a mark around its place, with its colours, which are CSS variables of
+// the page, so that a chart follows light, dark and paper.
 type marker struct {
 	outline    func(r float64) string
 	r          float64
 	fill, edge string
 }
 
-// marks by style; those of events are called as the legend calls them.
+// marks has the marker of each style; those of events are under their names in the legend.
 var marks = map[Style]marker{
 	Feasible:             {circle, 4.5, "feasible", "surface"},
 	Violated:             {polygon(3, 0, 1), 6.5, "violated", "surface"},
@@ -172,8 +172,7 @@ func plus(r float64) string    { return level(r) + upright(r) }
 func upright(r float64) string { return fmt.Sprintf("M0,%gV%g", -r, r) }
 func level(r float64) string   { return fmt.Sprintf("M%g,0H%g", -r, r) }
 
-// polygon has its corners on one circle, every other one on a smaller circle where inner is less
-// than 1.
+// polygon has its corners on a circle, or alternately on it and on one inner times as large.
 func polygon(corners int, turn, inner float64) func(r float64) string {
 	return func(r float64) string {
 		var d strings.Builder
@@ -194,8 +193,8 @@ func (l marker) attributes() string {
 	return words.Either(l.fill == "", fmt.Sprintf(`fill="none" stroke="var(--%s)" stroke-width="2"`, l.edge), fmt.Sprintf(`fill="var(--%s)" stroke="var(--%s)"`, l.fill, l.edge))
 }
 
-// crowded is the look where hundreds stand: smaller, and without the edge that would cover
-// neighbours.
+// crowded is the marker where there are hundreds: smaller, and without an edge that would cover
+// others.
 func (l marker) crowded() marker {
 	l.r /= 2
 	if l.fill != "" {
@@ -204,12 +203,12 @@ func (l marker) crowded() marker {
 	return l
 }
 
-// pen is how a line is drawn; one that holds its value until the next point is steps.
+// pen is how a line is drawn.
 type pen struct {
 	colour string
 	width  float64
 	dash   string
-	holds  bool
+	holds  bool // in steps: each value holds until the next point
 }
 
 var lines = map[Style]pen{
@@ -237,12 +236,12 @@ func (l marker) drawn() string {
 	return fmt.Sprintf(`<path d="%s" %s/>`, l.outline(math.Min(6.5, l.r)), l.attributes())
 }
 
-// Mark is the mark of a style in a line of text.
+// Mark is the mark of a style, as part of a text.
 func Mark(style Style) string {
 	return fmt.Sprintf(`<svg class="mark %s" viewBox="-7 -7 14 14" aria-hidden="true">%s</svg>`, style, marks[style].drawn())
 }
 
-// key is the picture of a style beside its name in a legend.
+// key is the picture of a style in a legend.
 func key(style Style) string {
 	inner := ""
 	switch {
@@ -262,14 +261,14 @@ func key(style Style) string {
 
 const spanLook = `fill="none" stroke="var(--unknown)" stroke-width="2" opacity="0.5" vector-effect="non-scaling-stroke"`
 
-// scale maps the values of an axis to the part of its length at which they stand.
+// scale maps the values of an axis to fractions of its length.
 type scale struct {
 	low, high  float64
 	log        bool
 	categories []string
 }
 
-// scaleOf is an axis from one end to the other: as it is told, or what its values span.
+// scaleOf is the scale of an axis: over its range, else over the range of the values.
 func scaleOf(a Axis, values ...[]any) scale {
 	if len(a.Categories) > 0 {
 		return scale{categories: a.Categories}
@@ -281,7 +280,7 @@ func scaleOf(a Axis, values ...[]any) scale {
 		s.low, s.high = slices.Min(all), slices.Max(all)
 	}
 	s.log = s.log && s.low > 0
-	// The ends are so far apart that ticks differ in digits that mean something.
+	// The ends are set so far apart that ticks differ within the precision of a float64.
 	if size := math.Max(math.Abs(s.low), math.Abs(s.high)); s.high-s.low <= 1e-9*size || s.high == s.low {
 		size = cmp.Or(size, 1)
 		s.low, s.high, s.log = s.low-0.05*size, s.high+0.05*size, false
@@ -303,11 +302,11 @@ func number(value any) float64 {
 	return math.NaN()
 }
 
-// far is how many lengths of an axis beyond its end things are still drawn at their place.
+// far is where places beyond an axis are clamped, in lengths of the axis.
 const far = 1000
 
-// at is where a value stands, 0 at the low end and 1 at the high one; a choice stands in the middle
-// of its part.
+// at is the place of a value: 0 at the low end and 1 at the high one. A category has the middle of
+// its share.
 func (s scale) at(value any) float64 {
 	if s.categories != nil {
 		name, _ := value.(string)
@@ -331,13 +330,13 @@ func (s scale) shows(value any) bool {
 	return at >= -1e-9 && at <= 1+1e-9
 }
 
-// tick is a value with what is written at it.
+// tick is a place on an axis with its text.
 type tick struct {
 	at    float64
 	words string
 }
 
-// ticks are at most about so many places of an axis.
+// ticks are at most about most places of an axis, with their texts.
 func (s scale) ticks(a Axis, most int) (list []tick) {
 	add := func(values []float64, word func(float64) string) {
 		list = append(list, lists.Map(values, func(x float64) tick { return tick{s.at(x), word(x)} })...)
@@ -363,8 +362,8 @@ func (s scale) ticks(a Axis, most int) (list []tick) {
 	return list
 }
 
-// logTicks are whole powers of ten where there are a few of them, else ones, twos and fives, else
-// even steps.
+// logTicks are powers of ten if there are a few, else 1, 2 and 5 times powers of ten, else even
+// steps.
 func (s scale) logTicks(a Axis, most int, add func([]float64, func(float64) string)) {
 	first, last := int(math.Ceil(math.Log10(s.low)-1e-9)), int(math.Floor(math.Log10(s.high)+1e-9))
 	if last-first >= 2 {
@@ -394,7 +393,7 @@ func (s scale) logTicks(a Axis, most int, add func([]float64, func(float64) stri
 	add(fine, func(x float64) string { return s.hoverText(x) })
 }
 
-// even are multiples of 1, 2 or 5 times a power of ten between two ends, about so many.
+// evenTicks are about so many multiples of 1, 2 or 5 times a power of ten between two ends.
 func evenTicks(low, high float64, about int) (list []float64) {
 	times, power := tidyStep(math.Max((high-low)/float64(about), finestStep))
 	step := times10(times, power)
@@ -404,8 +403,7 @@ func evenTicks(low, high float64, about int) (list []float64) {
 	return list
 }
 
-// times10 is digits times a power of ten, rounded once, also where that power itself is too small a
-// number.
+// times10 is digits·10^power, rounded once, also if the power alone would underflow.
 func times10(digits float64, power int) float64 {
 	x, err := strconv.ParseFloat(strconv.FormatFloat(digits, 'f', 0, 64)+"e"+strconv.Itoa(power), 64)
 	if err != nil {
@@ -414,11 +412,11 @@ func times10(digits float64, power int) float64 {
 	return x
 }
 
-// finestStep is the least step between ticks: the smallest numbers there are have no digits for
-// finer ones.
+// finestStep is the smallest step between ticks, since subnormal numbers have too few digits for
+// less.
 const finestStep = 1e-321
 
-// tidyStep is that of 1, 2, 5 and 10 times a power of ten which is nearest to a step on a
+// tidyStep is the one of 1, 2, 5 and 10 times a power of ten that is nearest to step on a
 // logarithmic scale.
 func tidyStep(step float64) (times float64, power int) {
 	power = int(math.Floor(math.Log10(step)))
@@ -433,8 +431,7 @@ func tidyStep(step float64) (times float64, power int) {
 	return 1, power
 }
 
-// alike is how to write the ticks of an axis: all with equally many decimals, or with the same
-// power of ten.
+// tickFormat writes the ticks of an axis, all with the same decimals, or the same power of ten.
 func tickFormat(ticks []float64) func(float64) string {
 	most, step := 0.0, 0.0
 	for i, x := range ticks {
@@ -460,7 +457,7 @@ func tickFormat(ticks []float64) func(float64) string {
 	}
 }
 
-// widthOf is about how many pixels a text takes in the fonts of a page.
+// widthOf estimates the width of a text, in pixels, in the fonts of a page.
 func widthOf(text string, size float64) float64 {
 	sum := 0.0
 	for _, r := range text {
@@ -480,7 +477,8 @@ func widthOf(text string, size float64) float64 {
 	return sum * size
 }
 
-// spaced are the ticks whose words do not touch those before them on an axis of so many pixels.
+// withoutOverlap leaves out ticks whose texts would touch the one before, on an axis of that many
+// pixels.
 func withoutOverlap(ticks []tick, width float64) (list []tick) {
 	end := math.Inf(-1)
 	for _, one := range ticks {
@@ -492,7 +490,7 @@ func withoutOverlap(ticks []tick, width float64) (list []tick) {
 	return list
 }
 
-// cut is a text that fits into so many pixels.
+// truncated is a text shortened to that many pixels.
 func truncated(text string, width float64) string {
 	if widthOf(text, wordSize) <= width {
 		return text
@@ -505,8 +503,8 @@ func truncated(text string, width float64) string {
 	return string(letters[:end]) + "…"
 }
 
-// figure is a value as hovering says it: to four digits, or more where an axis from end to end would be
-// one number then.
+// hoverText is a value as said when hovering: to four digits, or to more on an axis so short that
+// four would be the same from end to end.
 func (s scale) hoverText(value any) string {
 	x := number(value)
 	if apart := s.high - s.low; apart > 0 && math.Abs(x) > 1000*apart {
@@ -515,8 +513,7 @@ func (s scale) hoverText(value any) string {
 	return words.FourDigits(x)
 }
 
-// title writes what stands above a frame, of which a unit at the end stays where there is no room for
-// the rest.
+// title writes the text above a frame. A unit at its end stays when there is no room for the rest.
 func (s *canvas) title(title string) {
 	at := strings.LastIndex(title, " (")
 	if at < 0 || !strings.HasSuffix(title, ")") {
@@ -525,10 +522,10 @@ func (s *canvas) title(title string) {
 	fmt.Fprintf(s, `<div class="title"><span>%s</span>%s</div>`, html.EscapeString(title[:at]), html.EscapeString(title[at:]))
 }
 
-// Pixels of the row of events, and of the bare axis where there are none.
+// Heights in pixels of the row of events, and of the bare axis if there are none.
 const eventsHeight, axisHeight = 18, 8
 
-// frame is a panel's axes and what stands on them.
+// frame is the panel as a frame, with its axes fitted to what it holds.
 func (p Panel) frame() frame {
 	var xs, ys [][]any
 	for _, t := range p.Traces {
@@ -560,22 +557,20 @@ func (s *canvas) panels(d Drawing) {
 	s.axisTitle(d.X.Title, s.draw(changes))
 }
 
-// axisTitle writes the name of the x axis below the frame that has been drawn, and below so many
-// rows of words.
+// axisTitle writes the name of the x axis, below so many rows of tick texts.
 func (s *canvas) axisTitle(title string, rows int) {
 	lower := words.Either(rows > 1, fmt.Sprintf(` style="margin-top:%dpx"`, 22+(rows-1)*rowHeight), "")
 	fmt.Fprintf(s, `<div class="axis"%s>%s</div>`, lower, html.EscapeString(title))
 }
 
-// wideColumns is how many cells stand side by side where there is room, and narrowColumns where
-// there is little.
+// wideColumns is how many cells are side by side in a wide window, narrowColumns in a narrow one.
 const wideColumns, narrowColumns = 4, 2
 
-// cellHeight is that of cells in pixels, aloneHeight that of one that stands alone.
+// cellHeight is the height of cells in pixels, aloneHeight that of a single one.
 const cellHeight, aloneHeight = 80, 170
 
-// cells stand side by side. Those of one group stand in rows of their own; where that is one row
-// each, the columns share the lowest axis.
+// cells draws cells side by side, each group in rows of its own. If each group is one row, only the
+// last has texts at the x axis where the window is wide.
 func (s *canvas) cells(cells []Panel) {
 	groups := [][]Panel{}
 	most := 0
@@ -613,7 +608,7 @@ func (s *canvas) cells(cells []Panel) {
 	}
 }
 
-// short is a number with at most so many decimals.
+// decimal writes a number with at most so many decimals.
 func decimal(x float64, decimals int) string {
 	text := strconv.FormatFloat(x, 'f', decimals, 64)
 	if strings.Contains(text, ".") {

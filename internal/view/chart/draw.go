@@ -15,21 +15,20 @@ import (
 	"headroom/internal/view/words"
 )
 
-// A chart is HTML around pictures in SVG that are as wide as they are given room: places are parts
-// of the width and the height, while words, marks and lines keep their size. So one picture serves
-// every window, and to zoom is to stretch what lies within its frame.
-
+// canvas collects the HTML of a chart. It is HTML around SVG whose places are fractions of the width
+// and height, while texts, marks and lines keep their size. So one picture serves windows of every
+// width, and zooming stretches the content of a frame.
 type canvas struct {
 	strings.Builder
 	id      string
-	markers []string // of the marks used, each defined once
+	markers []string // used so far, each defined once
 	defs    strings.Builder
-	names   []string
+	names   []string         // in the legend
 	styles  map[string]Style // of names
 }
 
-// HTML is the drawing for a page in which the id is nobody else's, labelled by the elements given
-// for those who do not see it.
+// HTML draws the chart. id has to be unique in the page; labelledBy names the elements that label
+// the chart for those who do not see it.
 func (d Drawing) HTML(id, labelledBy string) string {
 	s := &canvas{id: id, styles: map[string]Style{}}
 	kind := "map"
@@ -47,7 +46,7 @@ func (d Drawing) HTML(id, labelledBy string) string {
 		html.EscapeString(labelledBy), kind, s.definitions(), s.String()) + s.legend()
 }
 
-// definitions are what drawings are made of: the hatching beyond limits, and marks.
+// definitions are the SVG elements that others refer to: the hatching of limits, and marks.
 func (s *canvas) definitions() string {
 	return fmt.Sprintf(`<pattern id="%s-hatch" width="8" height="8" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><path d="M0,0V8" stroke="var(--limit)" stroke-width="1.6" opacity="0.55"/></pattern>`, s.id) + s.defs.String()
 }
@@ -70,18 +69,18 @@ func (s *canvas) legend() string {
 type frame struct {
 	x, y           scale
 	xAxis, yAxis   Axis
-	xWords, yWords string // the windows in which something is written at the ticks: "all", "narrow" or "none"
+	xWords, yWords string // in which windows ticks have texts: "all", "narrow" or "none"
 	traces         []Trace
 	limits         []Limit
 	surface        *Surface
 	height         int
 	small          bool
-	noLimitLabel   bool // the values of its limits stand at another frame
+	noLimitLabel   bool // the values of its limits are written in another frame
 	class          string
 }
 
-// About how many pixels frames, small ones and those of maps are wide, at least, in a wide window,
-// in a narrow one, and maps in a slim one: beside them stands more.
+// Minimal widths in pixels, approximately, of frames, of small ones and of maps, in a wide window, a
+// narrow one and, for maps, which have more beside them, a slim one.
 var frameWidths, smallWidths, mapWidths = []float64{620, 260}, []float64{190, 120}, []float64{430, 260, 130}
 
 const leftWords, wordSize = 50, 12
@@ -96,7 +95,7 @@ func (f frame) widths() []float64 {
 	return frameWidths
 }
 
-// draw writes the frame, and tells in how many rows the words of its x axis stand below it.
+// draw writes the frame, and returns in how many rows the texts of its x axis are.
 func (s *canvas) draw(f frame) (rows int) {
 	fmt.Fprintf(s, `<svg class="%s" width="100%%" height="%d" overflow="visible"%s%s>`, strings.TrimSpace("frame "+f.class), f.height, f.x.attributes("x", f.xAxis), f.y.attributes("y", f.yAxis))
 	rows = s.ticks(f)
@@ -117,8 +116,7 @@ func (s *canvas) draw(f frame) (rows int) {
 	return rows
 }
 
-// ends are those of an axis of numbers with the kind of its ticks, for whoever points at it or zooms
-// into it.
+// attributes has the ends of a numeric axis and the kind of its ticks, for pointing and zooming.
 func (s scale) attributes(axis string, a Axis) string {
 	if s.categories != nil {
 		return ""
@@ -135,7 +133,8 @@ func (s scale) attributes(axis string, a Axis) string {
 	return ends + `"`
 }
 
-// ticks are the lines across and what is written at them, below the frame in so many rows.
+// ticks writes grid lines and the texts at them, and returns in how many rows those below the frame
+// are.
 func (s *canvas) ticks(f frame) (rows int) {
 	fmt.Fprintf(s, `<g data-axis="y" font-size="%d" stroke="var(--grid)" fill="var(--muted)" text-anchor="end">`, wordSize)
 	ups := f.y.ticks(f.yAxis, f.yTicks())
@@ -152,8 +151,8 @@ func (s *canvas) ticks(f frame) (rows int) {
 	return rows
 }
 
-// leftOf ends the element of what is written at a tick on the left. Of a number with a power of ten,
-// whose power must not be cut off, the letters draw closer together.
+// yTickText completes the text element of a tick on the left. A number that is a little too long is
+// compressed, since its power of ten must not be cut off.
 func yTickText(words string, shorten func(string, float64) string) string {
 	if width := widthOf(words, wordSize); width > leftWords && width < 1.5*leftWords {
 		return fmt.Sprintf(` textLength="%d" lengthAdjust="spacingAndGlyphs">%s`, leftWords, html.EscapeString(words))
@@ -171,13 +170,12 @@ func (f frame) yTicks() int {
 	return max(2, f.height/36)
 }
 
-// Choices that have no room beside each other are written in up to usualRows rows by turns, in more
-// where each would have less than leastRoom pixels. Rows are rowHeight apart, the choices of a row
-// wordGap.
+// Categories without room beside each other are written in alternate rows: up to usualRows, or more if
+// one would have less than leastRoom pixels. Rows are rowHeight apart, and texts of a row wordGap.
 const usualRows, rowHeight, leastRoom, wordGap = 4, 14, 24, 12
 
-// rowsOf is in how many rows the choices of an axis of so many pixels are written, so that every one
-// of them is, and how much room each has.
+// rowsOf is the number of rows for the categories of an axis of that width, and the room that each
+// has.
 func rowsOf(ticks []tick, width float64) (rows int, room float64) {
 	widest := 0.0
 	for _, one := range ticks {
@@ -191,7 +189,7 @@ func rowsOf(ticks []tick, width float64) (rows int, room float64) {
 	}
 }
 
-// xTicks are those of the x axis that a window has room for.
+// xTicks writes the ticks of the x axis that a window has room for.
 func (s *canvas) xTicks(f frame, width float64, window int) (rows int) {
 	ticks := f.x.ticks(f.xAxis, max(3, int(width/[]float64{80, 60, 60}[window])))
 	rows, room := 1, width
@@ -222,20 +220,20 @@ func (s *canvas) xTicks(f frame, width float64, window int) (rows int) {
 	return rows
 }
 
-// windows is the class of what is written in some windows only.
+// windowClass is the class of a text that is written in some windows only.
 func windowClass(which string) string {
 	return words.Either(which == "all", "", ` class="`+which+`"`)
 }
 
-// fitted is a text as an element holds it, shortened where it does not go into so many pixels, and
-// whole on hover then.
+// fitted is the content of a text element, shortened to that many pixels, with the whole text on
+// hover.
 func fitted(text string, width float64, shorten func(string, float64) string) string {
 	short := shorten(text, width)
 	return words.Either(short == text, html.EscapeString(text), html.EscapeString(short)+"<title>"+html.EscapeString(text)+"</title>")
 }
 
-// shortener is what shortens the words of an axis: from their beginnings where they begin alike, as
-// “ligand A” and “ligand B” do.
+// shortener is the function that shortens the texts of an axis: at their beginning if cutting their
+// ends would make them alike, as with “ligand A” and “ligand B”.
 func shortener(ticks []tick, width float64) func(string, float64) string {
 	seen := map[string]bool{}
 	for _, one := range ticks {
@@ -253,24 +251,22 @@ func shortener(ticks []tick, width float64) func(string, float64) string {
 	}
 }
 
-// percent is a part of the width or the height, of which a place within the zoom counts from the
-// left or from above.
+// percent writes a fraction of the width or height, from the left or from above.
 func percent(part float64) string { return decimal(100*part, 2) + "%" }
 
-// side is the length of both sides of a plane that is stretched over a frame, in which paths are
-// drawn.
+// side is the width and height of the view box in which paths are drawn, before they are stretched.
 const side = 1000
 
 func (f frame) px(value any) string { return decimal(side*f.x.at(value), 1) }
 func (f frame) py(value any) string { return decimal(side*(1-f.y.at(value)), 1) }
 
-// path draws one that is stretched with its frame; more are further attributes of the plane.
+// path writes a path that is stretched with its frame; more has further attributes of its svg
+// element.
 func (s *canvas) path(d, attributes, more string) {
 	fmt.Fprintf(s, `<svg viewBox="0 0 %[1]d %[1]d" preserveAspectRatio="none" %[2]s><path d="%[3]s" %[4]s/></svg>`, side, more, d, attributes)
 }
 
-// said are the attributes by which what is drawn answers: its name, its kind, and what is said of
-// each of its places.
+// hoverAttributes are the attributes for hovering: name, kind, and the texts of each place.
 func hoverAttributes(t Trace, kind string, texts []string) string {
 	of := fmt.Sprintf(`data-name="%s" data-kind="%s"`, html.EscapeString(t.Name), kind)
 	if len(texts) > 0 {
@@ -281,7 +277,7 @@ func hoverAttributes(t Trace, kind string, texts []string) string {
 
 var quoted = strings.NewReplacer("&", "&amp;", "'", "&#39;")
 
-// inAttribute is a value as JSON in quotes.
+// jsonAttribute is a value as JSON in single quotes.
 func jsonAttribute(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -347,7 +343,7 @@ func (s *canvas) bars(f frame, t Trace) {
 	s.WriteString(`</g></g>`)
 }
 
-// symbol is the id of a look that marks are made of.
+// symbol is the id of a marker's definition.
 func (s *canvas) symbol(l marker) string {
 	drawn := fmt.Sprintf(`d="%s" %s`, l.outline(l.r), l.attributes())
 	at := slices.Index(s.markers, drawn)
@@ -359,10 +355,10 @@ func (s *canvas) symbol(l marker) string {
 	return s.id + "-" + strconv.Itoa(at)
 }
 
-// crowd is from how many marks of a kind on they are smaller.
+// crowd is the number of marks of a kind above which they are smaller.
 const crowd = 250
 
-// marks draws points: whole, or not at all where they lie beyond the axes.
+// marks writes marks, without those whose place is beyond the axes.
 func (s *canvas) marks(f frame, t Trace) {
 	mark := marks[t.Style]
 	standing := lists.Where(len(t.X), func(i int) bool { return f.x.shows(t.X[i]) && f.y.shows(t.Y[i]) })
@@ -399,8 +395,8 @@ func (s *canvas) marks(f frame, t Trace) {
 	fmt.Fprintf(s, `<g %s%s>%s</g>`, of, opacity, marks.String())
 }
 
-// limit is a line of steps, from the left edge where it begins nowhere; the side that breaks it is
-// hatched. Its value is written last, over all else.
+// limit writes the line of a limit and hatches the side that breaks it. Its label is returned, to
+// be written on top of everything else.
 func (s *canvas) limit(f frame, limit Limit) (label string) {
 	s.addToLegend(limitName, Threshold)
 	from := func(i int) any {
@@ -441,16 +437,16 @@ func (s *canvas) limit(f frame, limit Limit) (label string) {
 	return s.limitLabel(f, limit)
 }
 
-// markRoom is how many pixels a limit's value keeps from a mark's place, and leastEnd how far to the
-// right it ends at least, since it stands at its line's end.
+// markRoom is the distance in pixels of a limit's label from marks. leastEnd is how far to the right
+// the label ends at least, as a fraction of the width: it belongs to the end of the line.
 const markRoom, leastEnd = 12, 0.75
 
-// limitName is what the legend calls the limit of a panel.
+// limitName is the name of a panel's limit in the legend.
 const limitName = "limit"
 
-// limitLabel stands above its line where values above break it, as long as there is room; on the
-// other side where marks are in the way and it would stand further right there; and left of those
-// that are.
+// limitLabel is the value of a limit at its line: above it if values above break it, if there is
+// room; on the other side if it would be further right there, because of marks; and left of marks
+// in the way.
 func (s *canvas) limitLabel(f frame, limit Limit) string {
 	size := words.Either(f.small, 11, 13.0)
 	last, above := limit.Y[len(limit.Y)-1], limit.Above[len(limit.Y)-1]
@@ -496,12 +492,12 @@ func (s *canvas) limitLabel(f frame, limit Limit) string {
 	return fmt.Sprintf(`<g data-name="%s">%s</g>`, limitName, outlinedText(percent(right), percent(1-f.y.at(last)), limit.Label, fmt.Sprintf(`dx="-3" dy="%g" fill="var(--limit)" stroke="var(--surface)" font-size="%g" text-anchor="end"`, below, size)))
 }
 
-// written is a text that stays readable on whatever lies below it.
+// outlinedText is a text that is readable on any background.
 func outlinedText(x, y, text, attributes string) string {
 	return fmt.Sprintf(`<text x="%s" y="%s" paint-order="stroke" stroke-width="4" stroke-linejoin="round" %s>%s</text>`, x, y, attributes, html.EscapeString(text))
 }
 
-// Sizes of a figure in pixels: its frames, what stands around each, and the rest of it.
+// Sizes of a figure in pixels: its frames, the space around each, and its border and texts.
 const (
 	figureColumns             = 3
 	figureWide, figureHigh    = 340, 230
@@ -510,8 +506,8 @@ const (
 	figureBorder, figureWords = 12, 13
 )
 
-// Figure is cells as an SVG file for documents, which stands alone: on white, with its colours
-// written out, and nothing in it that answers a pointer.
+// Figure draws cells as a self-contained SVG file for documents: on white, with colours written
+// out, and without attributes for hovering.
 func Figure(title string, cells []Panel) []byte {
 	s := &canvas{id: "figure", styles: map[string]Style{}}
 	columns := max(1, min(len(cells), figureColumns))
@@ -543,10 +539,10 @@ func Figure(title string, cells []Panel) []byte {
 	return []byte(colourReplacer.Replace(interactive.ReplaceAllString(drawn, "")))
 }
 
-// answering are the attributes by which a page's chart answers a pointer.
+// interactive matches the attributes by which a page's chart responds to a pointer.
 var interactive = regexp.MustCompile(` (data-[a-z]+|class="(frame|clip|zoom|key-mark)[^"]*"|aria-hidden)(=('[^']*'|"[^"]*"))?`)
 
-// inked writes colours out, as they are on light pages.
+// colourReplacer writes out the colours of light pages.
 var colourReplacer = func() *strings.Replacer {
 	colours := []string{"ink", "#191c20", "muted", "#565e68", "surface", "#ffffff", "grid", "#e6e8ea", "line-strong", "#7d8690", "feasible", "#0072b2",
 		"violated", "#c44f00", "unknown", "#6b737c", "star", "#e69f00", "star-edge", "#6b4a00", "limit", "#b3122a", "second", "#cc79a7", "band", "#d6e8f3"}
@@ -559,11 +555,11 @@ var colourReplacer = func() *strings.Replacer {
 	return strings.NewReplacer(colours...)
 }()
 
-// seriesColours are Okabe and Ito's, told apart by colour-blind readers.
+// seriesColours are Okabe and Ito's, which colour-blind readers can tell apart.
 var seriesColours = []string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"}
 
-// Series is how line number i of a figure looks, one with Low and High in place of Y its band. More
-// than there are colours repeat them dashed.
+// Series is the style of line i of a figure, or of its band if the trace has Low and High instead
+// of Y. Lines beyond the number of colours repeat them dashed.
 func Series(i int) Style { return Style(fmt.Sprintf("series%d", i%(2*len(seriesColours)))) }
 
 func init() {

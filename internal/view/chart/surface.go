@@ -16,11 +16,11 @@ import (
 	"headroom/internal/view/words"
 )
 
-// Pixels of a map's height, and of the room that its parts have beside it.
+// Sizes in pixels of a map and of what is beside it.
 const mapHeight, mapTitle, barLeft, barWidth = 330, 72, 14, 12
 
-// plane draws a map of two parameters: colour is the mean, lines are chances, marks on top. Beside
-// it stands what the colours mean.
+// drawMap draws a map of two parameters: the mean as colour, chances as contours, marks on top, and
+// the colour bar beside it.
 func (s *canvas) drawMap(d Drawing) {
 	xs, ys := [][]any{d.Surface.X}, [][]any{d.Surface.Y}
 	for _, t := range d.Traces {
@@ -30,14 +30,14 @@ func (s *canvas) drawMap(d Drawing) {
 	s.axisTitle(d.X.Title, s.draw(f))
 }
 
-// cividis are twelve steps of the map of that name (Nuñez, Anderton, Renslow 2018), alike to the
-// colour-blind, dark for low.
+// cividis has twelve steps of the colour map of that name (Nuñez, Anderton, Renslow 2018), which is
+// alike to the colour-blind and dark for low values.
 var cividis = []color.RGBA{
 	{0x00, 0x20, 0x4d, 0xff}, {0x00, 0x30, 0x6f, 0xff}, {0x2a, 0x40, 0x6c, 0xff}, {0x48, 0x52, 0x6b, 0xff}, {0x5e, 0x62, 0x6e, 0xff}, {0x72, 0x73, 0x74, 0xff},
 	{0x87, 0x84, 0x79, 0xff}, {0x9e, 0x96, 0x77, 0xff}, {0xb6, 0xa9, 0x71, 0xff}, {0xd0, 0xbe, 0x67, 0xff}, {0xea, 0xd3, 0x57, 0xff}, {0xff, 0xea, 0x46, 0xff},
 }
 
-// colourAt is the colour of a part of the scale, 0 to 1, between its steps.
+// colourAt interpolates the colour of a fraction of the scale, 0 to 1.
 func colourAt(part float64) color.RGBA {
 	at := math.Max(0, math.Min(part, 1)) * float64(len(cividis)-1)
 	i := min(int(at), len(cividis)-2)
@@ -53,8 +53,8 @@ func (s Surface) scale() scale {
 	return scaleOf(Axis{Range: []float64{slices.Min(values), slices.Max(values)}})
 }
 
-// surface writes the colours, and the contours or what stands in the cells on top. The numbers of
-// the contours are written last, over all else.
+// surface writes the colours, and the contours or the texts of the cells. The labels of the
+// contours are returned, to be written on top of everything else.
 func (s *canvas) surface(f frame) (labels string) {
 	of, scale := f.surface, f.surface.scale()
 	x, dx := gridOf(f.x, of.X)
@@ -73,14 +73,15 @@ func (s *canvas) surface(f frame) (labels string) {
 	return ""
 }
 
-// spread is where the first value of an axis stands, and how far apart they are: they are evenly
-// spread, and each in the middle of its part.
+// gridOf is the place of the first value of an axis and the step to the next. Values are evenly
+// spaced, and each is in the middle of its cell.
 func gridOf(axis scale, values []any) (first, step float64) {
 	first = axis.at(values[0])
 	return first, (axis.at(values[len(values)-1]) - first) / float64(max(1, len(values)-1))
 }
 
-// shade is a picture with a pixel a value, blank where there is none; whoever shows it larger blends them.
+// heatmap writes an image with a pixel for each value, transparent if there is none; browsers blend
+// them.
 func (s *canvas) heatmap(f frame, scale scale) {
 	of := f.surface
 	picture := image.NewRGBA(image.Rect(0, 0, len(of.X), len(of.Y)))
@@ -101,7 +102,7 @@ func (s *canvas) heatmap(f frame, scale scale) {
 		percent(dx*float64(len(of.X))), percent(dy*float64(len(of.Y))), base64.StdEncoding.EncodeToString(out.Bytes()))
 }
 
-// choices are pairs of them, which have no order, with their numbers in them.
+// cellGrid writes a grid of cells with their texts, for axes without an order.
 func (s *canvas) cellGrid(f frame, scale scale) {
 	of := f.surface
 	wide, tall := 1/float64(len(of.X)), 1/float64(len(of.Y))
@@ -122,7 +123,7 @@ func (s *canvas) cellGrid(f frame, scale scale) {
 				if float64(len(lines))*(size+2) > tall*float64(f.height) {
 					break
 				}
-				fits := slices.IndexFunc(f.widths(), func(width float64) bool { return widthOf(line, size) > wide*width-2 }) // in so many windows
+				fits := slices.IndexFunc(f.widths(), func(width float64) bool { return widthOf(line, size) > wide*width-2 }) // in the first so many windows; -1 in all
 				if fits == 0 {
 					continue
 				}
@@ -133,22 +134,22 @@ func (s *canvas) cellGrid(f frame, scale scale) {
 	}
 }
 
-// chanceLines are the levels of the contours, and how each is drawn: dotted, dashed, bold.
+// contourLevels are the levels of the contours, dotted, dashed and bold.
 var contourLevels = []struct {
 	level, width float64
 	dash         string
 }{{0.1, 1.5, "2 4"}, {0.5, 2, "8 5"}, {0.9, 3, "none"}}
 
-// clear tells whether a number at a place of the map touches neither what stands there nor another
-// number, in a narrow window too.
+// isFree tells whether a label at a place of the map overlaps none of the others, in a narrow
+// window too.
 func (f frame) isFree(at [2]float64, others [][2]float64) bool {
 	return !slices.ContainsFunc(others, func(other [2]float64) bool {
 		return math.Abs(at[0]-other[0])*f.widths()[1] < 26 && math.Abs(at[1]-other[1])*float64(f.height) < 17
 	})
 }
 
-// chances are lines of the chance of a good end, and the numbers on them, which stand where no mark
-// is as long as there is such a place.
+// contourLines writes the contours of the chance. It returns their labels, which avoid marks if
+// they can.
 func (s *canvas) contourLines(f frame) (labels string) {
 	x, dx := gridOf(f.x, f.surface.X)
 	y, dy := gridOf(f.y, f.surface.Y)
@@ -195,16 +196,16 @@ func (s *canvas) contourLines(f frame) (labels string) {
 	return labels
 }
 
-// crossing is a border between two neighbours of a grid, that to the right of a place or that above
-// it, through which a contour goes.
+// crossing is where a contour crosses the border between two neighbours of a grid: a place and the
+// one above it (up), or the one to its right.
 type crossing struct {
 	column, row int
 	up          bool
 }
 
-// contours are the lines at a level through a grid of values, in its columns and rows, by marching
-// squares (Lorensen and Cline 1987, in two dimensions): through each square of four neighbours the
-// line goes straight, and through none that has a neighbour without a value.
+// contours are the lines of a level through a grid of values, in units of columns and rows, by
+// marching squares (Lorensen and Cline 1987, in two dimensions). They are straight within each
+// square of four neighbours, and leave out squares with a missing value.
 func contours(values [][]float64, level float64) (paths [][][2]float64) {
 	next := map[crossing][]crossing{}
 	var order []crossing
@@ -219,8 +220,7 @@ func contours(values [][]float64, level float64) (paths [][][2]float64) {
 			if math.IsNaN(middle) {
 				continue
 			}
-			// Borders around the square, one after the other, that the level lies between the ends
-			// of.
+			// The borders that the contour crosses, in order around the square.
 			var cut []crossing
 			for _, border := range []struct {
 				crossing
@@ -278,7 +278,7 @@ func contours(values [][]float64, level float64) (paths [][][2]float64) {
 	return paths
 }
 
-// beside is what stands around a map: the name of its y axis, and the scale of its colours.
+// colourBar writes what is beside a map: the name of its y axis, and the scale of its colours.
 func (s *canvas) colourBar(f frame) {
 	of, scale := f.surface, f.surface.scale()
 	fmt.Fprintf(&s.defs, `<linearGradient id="%s-colours" x1="0" x2="0" y1="1" y2="0">`, s.id)
@@ -296,7 +296,7 @@ func (s *canvas) colourBar(f frame) {
 	s.WriteString(verticalText(-mapTitle+6, f.height, f.yAxis.Title))
 }
 
-// along is a text along the height of a frame.
+// verticalText is a text along the height of a frame.
 func verticalText(x float64, height int, text string) string {
 	return fmt.Sprintf(`<text transform="translate(%s,%d) rotate(-90)" font-size="13" text-anchor="middle" fill="var(--muted)">%s</text>`, decimal(x, 0), height/2, fitted(text, float64(height), truncated))
 }

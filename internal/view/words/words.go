@@ -1,5 +1,5 @@
-// Package words writes numbers, quantities and moments as pages do, and has the small words that
-// sentences about them need.
+// Package words writes numbers, quantities and moments the way pages do, and has small helpers for
+// sentences about them.
 package words
 
 import (
@@ -15,23 +15,23 @@ import (
 // Thin is the space between a number and its unit.
 const Thin = "\u202f"
 
-// Raw is a number as programs read it, equal to the API's to the bit.
+// Raw writes a number for programs, equal to the API's to the last bit.
 func Raw(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
-// Rough is a value to three digits, for figures that are only estimates.
+// Rough writes three digits, for estimates.
 func Rough(x float64) string { return toDigits(x, 3) }
 
-// FourDigits is a value to the digits that somebody who points at it in a chart can tell.
+// FourDigits writes four digits, the resolution of pointing at a chart.
 func FourDigits(x float64) string { return toDigits(x, 4) }
 
-// Brief is a value to two digits, for differences of estimates.
+// Brief writes two digits, for differences of estimates.
 func Brief(x float64) string { return toDigits(x, 2) }
 
 func toDigits(x float64, digits int) string {
 	return design.WriteNumber(design.Rounded(x, digits-1-design.ExponentOf(x)))
 }
 
-// RoughOr is a rough value, or a dash where there is none.
+// RoughOr is Rough, or a dash for nil.
 func RoughOr(x *float64) string {
 	if x == nil {
 		return "–"
@@ -39,14 +39,14 @@ func RoughOr(x *float64) string {
 	return Rough(*x)
 }
 
-// Alike writes numbers with the decimals that a standard deviation of sd leaves meaning in.
+// Alike writes numbers with the decimals that are meaningful beside a standard deviation of sd.
 func Alike(sd float64) func(float64) string {
 	return func(x float64) string { return design.WriteBeside(x, sd) }
 }
 
-// Column writes the numbers of a column with equally many decimals: as many as the one that needs
-// most, and likewise those with a power of ten among themselves; and as a thousandth of what they lie
-// apart where they are so close for their size that numbers which were computed would be written alike.
+// Column writes the numbers of a column with the same decimals, those of the number that needs
+// most. Numbers with a power of ten have their own. If computed numbers are so close that they
+// would be written alike, they get the decimals of a thousandth of their range.
 func Column(values []float64) func(float64) string {
 	if step, is := tooClose(values); is {
 		return Alike(step)
@@ -67,7 +67,7 @@ func Column(values []float64) func(float64) string {
 	}
 }
 
-// tooClose is a thousandth of what numbers lie apart, and tells whether they would be written alike.
+// tooClose tells whether numbers would be written alike, and is a thousandth of their range.
 func tooClose(values []float64) (step float64, is bool) {
 	var apart, size float64
 	for _, x := range values {
@@ -78,17 +78,17 @@ func tooClose(values []float64) (step float64, is bool) {
 	return step, step > 0 && digits > design.SignificantDigits && slices.ContainsFunc(values, design.Computed)
 }
 
-// beforePower parts a written number from its power of ten.
+// beforePower separates a written number from its power of ten.
 const beforePower = Thin + "×"
 
-// decimalsOf is how many decimals a written number has.
+// decimalsOf counts the decimals of a written number.
 func decimalsOf(text string) int {
 	number, _, _ := strings.Cut(text, beforePower)
 	_, fraction, _ := strings.Cut(number, ".")
 	return len(fraction)
 }
 
-// filledUp is a number that is written with a power of ten with so many decimals.
+// padDecimals pads a number that is written with a power of ten to so many decimals.
 func padDecimals(text string, decimals int) string {
 	number, power, powered := strings.Cut(text, beforePower)
 	has := decimalsOf(number)
@@ -101,10 +101,11 @@ func padDecimals(text string, decimals int) string {
 	return number + strings.Repeat("0", decimals-has) + beforePower + power
 }
 
-// Fixed is a number with that many decimals.
+// Fixed writes a number with that many decimals.
 func Fixed(x float64, decimals int) string { return design.Typeset(design.FormatFixed(x, decimals)) }
 
-// Unsubtracted takes away what only the subtraction of two decimal numbers put into a difference.
+// Unsubtracted rounds off the binary noise that subtraction has put into a difference of decimal
+// numbers.
 func Unsubtracted(difference, of float64) float64 {
 	if difference == 0 || of == 0 {
 		return difference
@@ -112,40 +113,40 @@ func Unsubtracted(difference, of float64) float64 {
 	return design.Rounded(difference, 9-design.ExponentOf(math.Max(math.Abs(of), math.Abs(difference))))
 }
 
-// With is a number with its unit.
+// With joins a number and its unit.
 func With(number, unit string) string { return design.WithUnit(number, unit, Thin) }
 
-// Quantity is a value with its unit.
+// Quantity writes a value with its unit.
 func Quantity(x float64, unit string) string { return With(design.WriteNumber(x), unit) }
 
-// Roughly is a rough value with its unit.
+// Roughly is Rough with a unit.
 func Roughly(x float64, unit string) string { return With(Rough(x), unit) }
 
-// Apart is a difference with its unit, RoughlyApart one that is an estimate.
+// Apart joins a difference and its unit; RoughlyApart writes an estimated difference.
 func Apart(number, unit string) string           { return design.Apart(number, unit, Thin) }
 func RoughlyApart(x float64, unit string) string { return Apart(Rough(x), unit) }
 
-// Uncertain is a value with its standard deviation and unit.
+// Uncertain writes a value with its standard deviation and unit.
 func Uncertain(mean, sd float64, unit string) string {
 	return With(design.WriteUncertain(mean, sd), unit)
 }
 
-// Percent is a probability.
+// Percent writes a probability.
 func Percent(probability float64) string {
 	return strings.ReplaceAll(design.FormatPercent(probability), " %", Thin+"%")
 }
 
-// Terse says "over" and "under" of a probability as narrow cells have room for.
+// Terse replaces "over" and "under" in a probability, for narrow cells.
 func Terse(text string) string {
 	return strings.NewReplacer("over ", ">", "under ", "<").Replace(text)
 }
 
-// InPercent writes a share in per cent, without what binary fractions add.
+// InPercent writes a share in per cent, without binary noise and without the sign.
 func InPercent(share float64) string {
 	return strconv.FormatFloat(Unsubtracted(100*share, 100*share), 'f', -1, 64)
 }
 
-// Few are the first of a list where it is longer than that, and how many more there are.
+// Few shortens a list to its first items and how many more there are.
 func Few(list []string, most int) []string {
 	if len(list) <= most {
 		return list
@@ -153,7 +154,7 @@ func Few(list []string, most int) []string {
 	return append(slices.Clone(list[:most]), strconv.Itoa(len(list)-most)+" more")
 }
 
-// Either is one of two words, by a fact.
+// Either returns one if fact holds, else other.
 func Either[T any](fact bool, one, other T) T {
 	if fact {
 		return one
@@ -161,13 +162,12 @@ func Either[T any](fact bool, one, other T) T {
 	return other
 }
 
-// AxisName is a name with its unit, as axes carry it.
+// AxisName is a name with its unit, as at an axis.
 func AxisName(name, unit string) string {
 	return Either(unit == "", name, name+" ("+unit+")")
 }
 
-// Sentence begins with a capital where it begins with a word, not with a symbol, and ends with a
-// full stop.
+// Sentence adds a full stop, and a capital if the text begins with a letter from a to z.
 func Sentence(text string) string {
 	if first := text[0]; 'a' <= first && first <= 'z' {
 		text = string(first-'a'+'A') + text[1:]
@@ -175,17 +175,17 @@ func Sentence(text string) string {
 	return text + "."
 }
 
-// Limit says what a constraint asks.
+// Limit writes what a constraint demands.
 func Limit(c design.Constraint) string { return Sign(c.Op) + " " + Quantity(c.Threshold, c.Unit) }
 
-// Sign is how a limit's comparison is written.
+// Sign writes the comparison of a limit.
 func Sign(op string) string { return Either(op == ">=", "≥", "≤") }
 
-// logDigits is how many digits a value on a log scale is written with, as FormatSetting does.
+// logDigits is the number of digits of a value on a log scale, the same as in FormatSetting.
 const logDigits = 4
 
-// Settings writes values of a parameter with equally many decimals, as many as its usual form
-// needs, or on a log scale with equally many digits.
+// Settings writes values of a parameter with the same decimals, those of the value that needs most,
+// or on a log scale with the same number of digits.
 func Settings(p design.Parameter, values []design.Value) func(design.Value) string {
 	var decimals, powered int
 	for _, value := range values {
@@ -211,11 +211,11 @@ func Settings(p design.Parameter, values []design.Value) func(design.Value) stri
 	}
 }
 
-// Exact is a moment as documents write it.
+// Exact writes a moment in full.
 func Exact(at time.Time) string { return at.UTC().Format("2 January 2006, 15:04:05 UTC") }
 
-// Clock is the time of day, with the date when it was another day, and the year when it was another;
-// page.js writes it in the reader's zone.
+// Clock writes the time of day, with the date if it is not today's, and the year if it is not this
+// one; page.js writes it in the reader's time zone.
 func Clock(at, now time.Time) string {
 	at, now = at.UTC(), now.UTC()
 	switch {
@@ -227,14 +227,14 @@ func Clock(at, now time.Time) string {
 	return at.Format("15:04 UTC")
 }
 
-// Ago says how long ago something happened; page.js keeps it true while the page stands. What another
-// server wrote, or came while the page was made, may lie ahead of now.
+// Ago says how long ago a moment was; page.js keeps it current. A moment can be ahead of now, if
+// another server wrote it, or if it came while the page was made.
 func Ago(at, now time.Time) string {
 	away := now.Sub(at)
 	return Either(away < 45*time.Second, "just now", span(away)+" ago")
 }
 
-// Until says in how long something ends, or how long ago it did.
+// Until says how long it is to a moment, or how long ago it was.
 func Until(at, now time.Time) string {
 	if !at.After(now) {
 		return Ago(at, now)
@@ -252,8 +252,8 @@ func span(d time.Duration) string {
 	return strconv.Itoa(max(1, int(d.Minutes()))) + Thin + "min"
 }
 
-// ForSoLong says for how long something has been going on, as the end of a sentence; nothing of
-// what has just begun.
+// ForSoLong says for how long something has been going on, as the end of a sentence. It is "" at
+// first.
 func ForSoLong(d time.Duration) string {
 	switch {
 	case d < 2*time.Second:
@@ -264,7 +264,7 @@ func ForSoLong(d time.Duration) string {
 	return ", for " + strconv.Itoa(int(d.Minutes())) + Thin + "min so far"
 }
 
-// Shorten cuts a text at that many characters.
+// Shorten cuts a text to that many characters.
 func Shorten(text string, most int) string {
 	if letters := []rune(text); len(letters) > most {
 		return string(letters[:most-1]) + "…"

@@ -225,10 +225,7 @@ func (v Tried) changesSince() string {
 func (v Tried) toldValue(metric string, m ledger.Measurement) templates.ToldValue {
 	shown := templates.ToldValue{Name: metric, Value: Measured(v.Snap, v.Trial, metric, m), Mark: "unknown"}
 	if m.Headroom != nil {
-		shown.Mark = "feasible"
-		if *m.Headroom < 0 {
-			shown.Mark = "violated"
-		}
+		shown.Mark = words.Either(*m.Headroom < 0, "violated", "feasible")
 	}
 	if was := firstTold(m); was != nil {
 		shown.Original = v.withUnitThen(design.WriteNumber(*was), metric, m.ToldSeq)

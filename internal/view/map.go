@@ -99,7 +99,7 @@ func (o Outlook) otherChoices(onto *templates.Chart) []templates.Fact {
 		if choice.Parameters == nil || onto == nil || !onto.Drawing.Surface.Smooth {
 			continue
 		}
-		points.X, points.Y = append(points.X, plotValue((*choice.Parameters)[o.X])), append(points.Y, plotValue((*choice.Parameters)[o.Y]))
+		points.Add(plotValue((*choice.Parameters)[o.X]), plotValue((*choice.Parameters)[o.Y]))
 		points.Text = append(points.Text, choice.Name+" would try "+settingsLine(o.Snap.Definition, *choice.Parameters))
 	}
 	if len(points.X) > 0 {
@@ -129,31 +129,29 @@ func (o Outlook) surface(chance [][]float64, aim string) chart.Surface {
 	d, drawn, unit := o.Snap.Definition, o.Map, o.Snap.Definition.Unit(o.Metric)
 	surface := chart.Surface{Smooth: o.smooth(), MeanName: words.AxisName(o.Metric, unit), Aim: aim, Note: withoutNoise}
 	px, py := parameter(d, o.X), parameter(d, o.Y)
+	mean, sd := drawn.Mean[o.Metric], drawn.SD[o.Metric]
 	columns, rows := evenlySpaced(px, drawn.X, surface.Smooth), evenlySpaced(py, drawn.Y, surface.Smooth)
 	surface.X, surface.AtX = mapValues(drawn.X, columns, surface.Smooth, px)
 	surface.Y, surface.AtY = mapValues(drawn.Y, rows, surface.Smooth, py)
-	for _, i := range rows {
-		var means, within []float64
-		var line, cells, fits []string
-		for _, j := range columns {
-			mean, sd := drawn.Mean[o.Metric][i][j], drawn.SD[o.Metric][i][j]
-			there := !math.IsNaN(mean)
-			cell := words.Alike(sd)(mean)
-			if chance != nil {
-				fit := words.Either(there, words.Percent(chance[i][j]), "")
-				within, fits, cell = append(within, chance[i][j]), append(fits, fit), cell+"\n"+fit
-			}
-			means, line, cells = append(means, mean), append(line, words.Either(there, words.Uncertain(mean, sd, unit), "")), append(cells, cell)
-		}
-		surface.Mean, surface.Text = append(surface.Mean, means), append(surface.Text, line)
-		if chance != nil {
-			surface.Chance, surface.Chances = append(surface.Chance, within), append(surface.Chances, fits)
-		}
-		if !surface.Smooth {
-			surface.Cells = append(surface.Cells, cells)
-		}
+	cell := func(i, j int) string { return words.Alike(sd[i][j])(mean[i][j]) }
+	surface.Mean = grid(rows, columns, func(i, j int) float64 { return mean[i][j] })
+	surface.Text = grid(rows, columns, func(i, j int) string {
+		return words.Either(math.IsNaN(mean[i][j]), "", words.Uncertain(mean[i][j], sd[i][j], unit))
+	})
+	if chance != nil {
+		percent := func(i, j int) string { return words.Either(math.IsNaN(mean[i][j]), "", words.Percent(chance[i][j])) }
+		surface.Chance, surface.Chances = grid(rows, columns, func(i, j int) float64 { return chance[i][j] }), grid(rows, columns, percent)
+		cell = func(i, j int) string { return words.Alike(sd[i][j])(mean[i][j]) + "\n" + percent(i, j) }
+	}
+	if !surface.Smooth {
+		surface.Cells = grid(rows, columns, cell)
 	}
 	return surface
+}
+
+// grid has the value of each of some rows and columns.
+func grid[T any](rows, columns []int, value func(i, j int) T) [][]T {
+	return lists.Map(rows, func(i int) []T { return lists.Map(columns, func(j int) T { return value(i, j) }) })
 }
 
 // evenlySpaced gives, for each place of a map's axis, the index of the value to show there. Places
@@ -299,13 +297,8 @@ func (o Outlook) chances() (chance [][]float64, aim string) {
 	case works != nil && limits == "":
 		return works, "that a trial works"
 	case works != nil:
-		for i, row := range o.Map.Feasible {
-			chance = append(chance, make([]float64, len(row)))
-			for j, within := range row {
-				chance[i][j] = works[i][j] * within
-			}
-		}
-		return chance, "that a trial works and stays within " + limits
+		both := func(i, j int) float64 { return works[i][j] * o.Map.Feasible[i][j] }
+		return grid(lists.Below(len(works)), lists.Below(len(works[0])), both), "that a trial works and stays within " + limits
 	}
 	return nil, ""
 }
@@ -314,8 +307,7 @@ func (o Outlook) chances() (chance [][]float64, aim string) {
 func chanceWords(chance [][]float64, aim string) string {
 	all := slices.DeleteFunc(slices.Concat(chance...), math.IsNaN)
 	lowest, highest := slices.Min(all), slices.Max(all)
-	switch {
-	case lowest >= 0.9, highest <= 0.1:
+	if lowest >= 0.9 || highest <= 0.1 {
 		side := words.Either(lowest >= 0.9, "90"+words.Thin+"% or more", "10"+words.Thin+"% or less")
 		return "As the model sees it, the chance " + aim + " is " + side + " everywhere here, so no lines are drawn"
 	}

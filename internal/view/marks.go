@@ -239,7 +239,7 @@ func (m *marks) add(style chart.Style, x, y any, text string, trial int) {
 		trace = &chart.Trace{Name: m.name(style), Style: style}
 		m.traces[style] = trace
 	}
-	trace.X, trace.Y = append(trace.X, x), append(trace.Y, y)
+	trace.Add(x, y)
 	trace.Text, trace.Trial = append(trace.Text, text), append(trace.Trial, trial)
 	if m.fade > 0 {
 		trace.Fade = append(trace.Fade, m.fade)

@@ -260,8 +260,7 @@ func (p *progressPanels) rangeBars(metric string) chart.Trace {
 			}
 		}
 		if read.Count > 0 {
-			bars.X = append(bars.X, float64(trials[0].Number+trials[len(trials)-1].Number)/2)
-			bars.Low, bars.High = append(bars.Low, read.Low), append(bars.High, read.High)
+			bars.AddRange(float64(trials[0].Number+trials[len(trials)-1].Number)/2, read.Low, read.High)
 		}
 	}
 	return bars
@@ -322,20 +321,19 @@ func (s *series) traces(lines ...chart.Trace) []chart.Trace {
 }
 
 // bestPanel is the objective over trials, with a line of the best reading so far within the limits.
-func (p *progressPanels) bestPanel() (panel chart.Panel, best, beyond string) {
+func (p *progressPanels) bestPanel() (panel chart.Panel, said, beyond string) {
 	o := p.Snap.Definition.Objective
-	improved := map[int]bool{}
+	best := func(t *ledger.Trial) bool { return p.bestSoFar[t.Number-1] == t.Number }
 	line := chart.Trace{Name: "best reading so far", Style: chart.Step}
 	if len(p.Snap.Definition.Constraints) > 0 {
 		line.Name = "best within today’s limits so far"
 	}
-	for i, number := range p.bestSoFar {
-		if number > 0 && (i == 0 || p.bestSoFar[i-1] != number) {
-			improved[number] = true
-			line.X, line.Y = append(line.X, i+1), append(line.Y, p.Snap.Trial(number).Metrics[o.Metric].Value)
+	for _, t := range p.Snap.Trials {
+		if best(t) {
+			line.Add(t.Number, t.Metrics[o.Metric].Value)
 		}
 	}
-	s := p.seriesOf(o.Metric, func(t *ledger.Trial, _ float64) chart.Style { return styleUnder(p.limitsThen[t.Number-1], t) }, func(t *ledger.Trial) bool { return improved[t.Number] })
+	s := p.seriesOf(o.Metric, func(t *ledger.Trial, _ float64) chart.Style { return styleUnder(p.limitsThen[t.Number-1], t) }, best)
 	truth, must, said := p.truthLines()
 	if n := len(line.Y); n > 0 {
 		p.extend(&line)

@@ -112,9 +112,8 @@ func (o Outlook) sliceCell(metric string, slice study.Slice, band study.Band, mo
 	mean := chart.Trace{Name: "expected", Style: chart.Line}
 	spread := chart.Trace{Name: "model’s 95" + words.Thin + "% band", Style: chart.BandStyle}
 	for i, at := range slice.At {
-		x := plotValue(at)
-		mean.X, mean.Y = append(mean.X, x), append(mean.Y, band.Mean[i])
-		spread.X, spread.Low, spread.High = append(spread.X, x), append(spread.Low, band.Lower95[i]), append(spread.High, band.Upper95[i])
+		mean.Add(plotValue(at), band.Mean[i])
+		spread.AddRange(plotValue(at), band.Lower95[i], band.Upper95[i])
 	}
 	traces := nonEmpty(spread, mean, o.trueAlong(metric, p.Name, slice.At))
 	if p.Type == design.Categorical {
@@ -147,7 +146,7 @@ func (o Outlook) worksCell(slice study.Slice) chart.Panel {
 	p := parameter(o.Snap.Definition, slice.Parameter)
 	chance := chart.Trace{Name: "expected", Style: chart.Line}
 	for i, at := range slice.At {
-		chance.X, chance.Y = append(chance.X, plotValue(at)), append(chance.Y, 100*slice.Works[i])
+		chance.Add(plotValue(at), 100*slice.Works[i])
 	}
 	if p.Type == design.Categorical {
 		chance.Style, chance.Low, chance.High = chart.Bars, chance.Y, chance.Y
@@ -155,7 +154,8 @@ func (o Outlook) worksCell(slice study.Slice) chart.Panel {
 	failed := chart.Trace{Name: "failed because of its settings", Style: chart.Unknown}
 	for _, t := range o.Snap.Trials {
 		if failedBySettings(t) {
-			failed.X, failed.Y, failed.Fade = append(failed.X, plotValue(t.Parameters[p.Name])), append(failed.Y, 0.0), append(failed.Fade, fadeAt(o.distance(t.Parameters, p.Name)))
+			failed.Add(plotValue(t.Parameters[p.Name]), 0.0)
+			failed.Fade = append(failed.Fade, fadeAt(o.distance(t.Parameters, p.Name)))
 			failed.Text, failed.Trial = append(failed.Text, fmt.Sprintf("Trial %d: %s", t.Number, stateWords(o.Snap.Definition, t))), append(failed.Trial, t.Number)
 		}
 	}
@@ -475,7 +475,7 @@ func (o Outlook) trueAlong(metric, parameter string, at []design.Value) chart.Tr
 	for _, value := range at {
 		settings[parameter] = value
 		if y, there := lab.Truth(len(o.Snap.Trials)+1, settings)[metric]; there && design.Finite(y) {
-			line.X, line.Y = append(line.X, plotValue(value)), append(line.Y, y)
+			line.Add(plotValue(value), y)
 		}
 	}
 	return line

@@ -107,7 +107,8 @@ func (p *progressPanels) line(s runningSum) (line chart.Trace, values []float64)
 	line = chart.Trace{Name: s.name, Style: s.style}
 	for i := range p.Snap.Trials {
 		if y := s.at(i); y != nil && !p.omitted(i) {
-			line.X, line.Y, values = append(line.X, i+1), append(line.Y, *y), append(values, *y)
+			line.Add(i+1, *y)
+			values = append(values, *y)
 		}
 	}
 	p.extend(&line)
@@ -117,7 +118,7 @@ func (p *progressPanels) line(s runningSum) (line chart.Trace, values []float64)
 // extend lets the last value of a line hold until the next trial.
 func (p *progressPanels) extend(line *chart.Trace) {
 	if n := len(line.X); n > 0 {
-		line.X, line.Y = append(line.X, len(p.Snap.Trials)+1), append(line.Y, line.Y[n-1])
+		line.Add(len(p.Snap.Trials)+1, line.Y[n-1])
 	}
 }
 
@@ -271,7 +272,7 @@ func (p *progressPanels) multiplierPanel(limits []int) (panel chart.Panel, notes
 		path := append(lists.Map(p.History, func(row study.HistoryRow) float64 { return row.Multipliers[c.Name] }), now) // at each decision, the next one's last
 		for i, price := range path {
 			if i == 0 || i == len(path)-1 || price != path[i-1] || price != path[i+1] {
-				trace.X, trace.Y = append(trace.X, i+1), append(trace.Y, price)
+				trace.Add(i+1, price)
 			}
 		}
 		all = append(all, path...)
@@ -488,7 +489,7 @@ func (v Facts) priceChart() *templates.Chart {
 		for _, step := range p.Curve {
 			row := []string{p.Constraint, words.With(at(step.Threshold), p.Unit), "–", "", "no settings probably keep every limit"}
 			if step.Best != nil {
-				best.X, best.Y = append(best.X, step.Threshold), append(best.Y, *step.Best)
+				best.Add(step.Threshold, *step.Best)
 				row = []string{row[0], row[1], show(*step.Best), show(*step.SD), settingsLine(d, *step.Parameters)}
 			}
 			table.Rows = append(table.Rows, row)

@@ -3,6 +3,7 @@ package view
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -215,7 +216,7 @@ func (v Facts) reportedTrials() []*ledger.Trial {
 	}
 	best, recommended := v.Snap.Best(), v.recommended()
 	special := func(t *ledger.Trial) bool {
-		return t.Excluded || t.SettingsChanged || corrected(t) || t == best || recommended != nil && recommended.Number == t.Number
+		return t.Excluded || t.SettingsChanged || slices.ContainsFunc(slices.Collect(maps.Values(t.Metrics)), func(m ledger.Measurement) bool { return m.Corrected }) || t == best || recommended != nil && recommended.Number == t.Number
 	}
 	newest := len(trials) - mostReportTrials/2
 	var kept []*ledger.Trial
@@ -225,15 +226,6 @@ func (v Facts) reportedTrials() []*ledger.Trial {
 		}
 	}
 	return append(kept, trials[newest:]...)
-}
-
-func corrected(t *ledger.Trial) bool {
-	for _, m := range t.Metrics {
-		if m.Corrected {
-			return true
-		}
-	}
-	return false
 }
 
 // On paper at most mostColumns parameters and metrics, whose names have at most mostLetters letters

@@ -177,10 +177,8 @@ func (v Facts) driftChart(list []metricDrift) templates.Chart {
 		}
 	}
 	for _, d := range list {
-		for j, number := range d.Numbers {
-			if j >= len(d.Numbers)-tableAtOnce {
-				table.Rows = append(table.Rows, []string{d.metric, strconv.Itoa(number), words.Fixed(d.Residuals[j], 2), words.Fixed(d.Up[j], 2), words.Fixed(d.Down[j], 2)})
-			}
+		for j := max(0, len(d.Numbers)-tableAtOnce); j < len(d.Numbers); j++ {
+			table.Rows = append(table.Rows, []string{d.metric, strconv.Itoa(d.Numbers[j]), words.Fixed(d.Residuals[j], 2), words.Fixed(d.Up[j], 2), words.Fixed(d.Down[j], 2)})
 		}
 	}
 	residuals.Y.Range = robustRange(zs, []float64{-3, 3})
@@ -200,20 +198,17 @@ func (d metricDrift) traces(i int) (points, up, down chart.Trace) {
 	points = chart.Trace{Name: d.metric, Style: chart.Style(fmt.Sprintf("metric%d", i))}
 	up = chart.Trace{Name: "CUSUM of " + d.metric, Style: lineStyle(i)}
 	down = up
-	add := func(line *chart.Trace, x int, y float64) {
-		line.X, line.Y = append(line.X, x), append(line.Y, y)
-	}
 	last := len(d.Numbers) - 1
 	for j, number := range d.Numbers {
 		if len(d.Numbers) < 2*mostMarks || j > last-mostMarks {
-			add(&points, number, d.Residuals[j])
+			points.Add(number, d.Residuals[j])
 			points.Text = append(points.Text, d.metric+" "+words.Fixed(d.Residuals[j], 2)+" standard deviations")
 		}
-		add(&up, number, d.Up[j])
-		add(&down, number, -d.Down[j])
+		up.Add(number, d.Up[j])
+		down.Add(number, -d.Down[j])
 	}
-	add(&up, d.Numbers[last]+1, d.Up[last])
-	add(&down, d.Numbers[last]+1, -d.Down[last])
+	up.Add(d.Numbers[last]+1, d.Up[last])
+	down.Add(d.Numbers[last]+1, -d.Down[last])
 	return points, up, down
 }
 

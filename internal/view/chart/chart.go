@@ -101,6 +101,12 @@ type Trace struct {
 	Fade  []float64 // opacity of the mark
 }
 
+// Add appends a point, AddRange a place of a band or a bar.
+func (t *Trace) Add(x, y any) { t.X, t.Y = append(t.X, x), append(t.Y, y) }
+func (t *Trace) AddRange(x, low, high any) {
+	t.X, t.Low, t.High = append(t.X, x), append(t.Low, low), append(t.High, high)
+}
+
 // Limit is a threshold over the trials: a dashed line with its value at the end, and a hatched side
 // that breaks it. It is Y[i] from X[i] on, up to the next X or the end of the axis. Without X it is
 // constant.

@@ -1,4 +1,4 @@
-// Saves charts as pictures, fetches sections as they are seen, and has everything fetched before printing.
+// Saves charts as pictures, and fetches sections when they are scrolled to and before printing.
 "use strict";
 
 (() => {
@@ -12,9 +12,9 @@
     return element;
   }
 
-  // pictureOf is an SVG file of a chart with its title, its whole caption and where it comes from, so that it can stand alone: each part of it at the place
-  // that it would have in a page of that width, its colours written out; as a whole so many times as large. Lines that what they stand in does not
-  // widen are widened here: whether they are by a picture that is drawn larger than it says, browsers do not agree.
+  // pictureOf is a self-contained SVG file of a chart with title, caption and source, times as large as it says. Each part is where it would be in a
+  // page of that width, with its colours written out. Lines that do not scale are widened here, since browsers disagree on whether a picture that is
+  // drawn larger widens them.
   function pictureOf(node, title, times) {
     const shown = node.cloneNode(true), top = 56;
     for (const part of shown.querySelectorAll(".tip, .guide")) part.remove();
@@ -42,7 +42,7 @@
     return inked(sheet, style, {}).outerHTML.replace("<svg", `<svg xmlns="${named}"`);
   }
 
-  // inked has the attributes given, and its colours in place of their names.
+  // inked sets attributes and replaces CSS variables by their colours.
   function inked(svg, style, attributes) {
     for (const [name, value] of Object.entries(attributes)) svg.setAttribute(name, value);
     for (const part of [svg, ...svg.querySelectorAll("*")]) {
@@ -61,7 +61,7 @@
     download(`${title}.${format}`, format === "png" ? await pixels(blob) : blob);
   }
 
-  // pixels is an SVG file as a PNG.
+  // pixels converts an SVG file to PNG.
   async function pixels(blob) {
     const image = new Image(), address = URL.createObjectURL(blob);
     image.src = address;
@@ -92,7 +92,7 @@
     if (button) save(button.dataset.save, button.dataset.format);
   });
 
-  // Sections below the fold are fetched when they come near the window. Before that, changes of the study do not concern them.
+  // Sections are fetched when they come near the window. Before that, changes of the study do not matter.
   const near = new IntersectionObserver((entries) => {
     for (const entry of entries) if (entry.isIntersecting) seen(entry.target);
   }, { rootMargin: "500px" });
@@ -110,7 +110,7 @@
   });
   document.addEventListener("htmx:afterSwap", (event) => { delete event.detail.target.dataset.later; });
 
-  // Printing does not wait, so what has not been seen yet is fetched before the dialogue opens.
+  // Printing does not wait, so everything is fetched before the dialogue opens.
   document.addEventListener("keydown", async (event) => {
     if (event.key !== "p" || !(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey) return;
     event.preventDefault();

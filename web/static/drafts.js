@@ -1,5 +1,5 @@
-// What people typed and have not saved. The browser keeps it for whoever typed it, and for the tab they typed it in: after a reload it stands in
-// its fields again. Whoever else looks is told of it, and takes it over by a press, never without one.
+// Keeps what people have typed and not saved, in the browser, for the person and the tab: after a reload it is in its fields again. Other people and
+// tabs are told of it, and take it over only by a button.
 "use strict";
 
 const drafts = {
@@ -10,7 +10,7 @@ const drafts = {
 
   key: (draft) => drafts.prefix + JSON.stringify([draft, drafts.person, drafts.tab]),
 
-  // read and store know what the browser keeps, or, with session, what it keeps for this tab alone.
+  // read and store use the browser's storage, or with session that of this tab alone.
   read(key, session) {
     try { return JSON.parse((session ? sessionStorage : localStorage).getItem(key)); } catch { return null; }
   },
@@ -19,7 +19,7 @@ const drafts = {
     try { (session ? sessionStorage : localStorage).setItem(key, JSON.stringify(kept)); } catch { /* no room: what is typed stays in the page */ }
   },
 
-  // list is all that is kept, of anybody and any tab.
+  // list returns all drafts, of any person and tab.
   list() {
     const all = [];
     for (const key of Object.keys(localStorage)) {
@@ -30,8 +30,8 @@ const drafts = {
     return all;
   },
 
-  // save keeps every named field of a form, its Idempotency-Key too, so that a repeated saving is recognised, but not which preview was seen of it.
-  // What was typed for a result that somebody else saved meanwhile is kept as that result.
+  // save keeps the fields of a form, with its Idempotency-Key, by which the server recognises a repetition, but without the preview that was seen.
+  // Text beside a result that somebody else saved is kept as that result.
   save(form, more) {
     const fields = drafts.values(form);
     const key = drafts.key(form.dataset.draft);
@@ -51,7 +51,7 @@ const drafts = {
 
   field: (form, name) => form.elements.namedItem(name) || form.elements.namedItem("mine." + name),
 
-  // typedIn lists what of the kept fields a person typed, chose or emptied: the field with its name and value.
+  // typedIn lists the kept fields that a person filled in, chose or emptied, with name and value.
   typedIn(form, fields) {
     const typed = [];
     for (const [name, value] of Object.entries(fields)) {
@@ -63,14 +63,14 @@ const drafts = {
     return typed;
   },
 
-  // saved tells whether this is what is saved for a field, so that only the answer was lost.
+  // saved tells whether a value is what is saved for the field already, so that only the answer was lost.
   saved: (field, value) => Boolean(field.dataset?.saved) && drafts.numbers(value) === drafts.numbers(field.dataset.saved),
   numbers: (text) => text.replaceAll(",", ".").replaceAll("−", "-").replace("+-", "±").replace(/(\d)\s(?=\d{3})/g, "$1").split("±").map((part) => Number(part.trim().replace(drafts.measured, "$1"))).join(),
 
-  // measured is a number with its unit, perhaps, in which no word begins with a digit.
+  // measured matches a number, perhaps with its unit, in which no word begins with a digit.
   measured: /^([+-]?[\d.]+(?:e[+-]?\d+)?)(?:\s*[^\d\s.]\S*(?:\s+[^\d\s]\S*)*)?$/i,
 
-  // initial is what a field holds before anybody types or chooses.
+  // initial is the value of a field before anybody changed it.
   initial(field) {
     if (field.options) return ([...field.options].find((option) => option.defaultSelected) || field.options[0])?.value;
     if (field.type === "checkbox") return field.defaultChecked ? field.value : "";
@@ -78,8 +78,8 @@ const drafts = {
     return field.defaultValue;
   },
 
-  // fill puts what was kept into the fields that nobody has touched, and tells whether lines are missing that only the server can draw, or others have
-  // changed something since, which it takes over.
+  // fill puts kept values into the fields that nobody has touched. It tells whether the server has to redraw the form: because lines are missing,
+  // other fields depend on a value, or the study has changed since.
   fill(form, fields) {
     let rows = false;
     for (const [name, value] of Object.entries(fields)) {
@@ -104,22 +104,22 @@ const drafts = {
     return rows && form.hasAttribute("hx-post");
   },
 
-  // lines are fields that come as many times as a person likes.
+  // lines matches the fields of lines that a person can add.
   lines: /^(parameters|constraints|recorded_metrics)\.\d+\./,
 
-  // since is what was typed in a form after it was sent, and what no sending saves: what stands beside a result that somebody else was quicker with.
+  // since is what was typed in a form after it was sent, and what sending does not save: text beside results that somebody else saved first.
   since(form) {
     if (!form.sentFields) return {};
     const beside = [...form.querySelectorAll("[name^='mine.']")].filter((field) => field.value.trim() && !drafts.saved(field, field.value));
     return { ...Object.fromEntries(beside.map((field) => [field.name.slice("mine.".length), field.value])), ...drafts.changed(drafts.values(form), form.sentFields) };
   },
 
-  // changed are the fields that are not as they were sent, and pressed where what was sent for a page of its own is noted.
+  // changed are the fields that differ from those sent. pressed is the storage key for what was sent.
   changed: (fields, sent) => Object.fromEntries(Object.entries(fields).filter(([name, value]) => value !== sent[name])),
   pressed: (form) => "headroom pressed " + JSON.stringify([form.dataset.draft, drafts.person]),
 
-  // arrive gives the forms that have just come what was typed in them before. The answer to a form holds what is newer, but for what was typed
-  // while it was on its way; and what was pressed or chosen meanwhile, of which the server knows nothing yet, is done now.
+  // arrive fills in the forms that have just come. The answer to a form has newer values, except for what was typed meanwhile. A button or choice of
+  // that time, which the server does not know of, is carried out now.
   arrive(answered) {
     for (const form of document.querySelectorAll("form[data-draft]:not([data-restored])")) {
       form.dataset.restored = "yes";
@@ -143,7 +143,8 @@ const drafts = {
     }
   },
 
-  // notes says beside a form what else was typed in it. The card of a trial that somebody completed leaves when nothing is typed in it any more, here or in another tab.
+  // notes says beside a form what else was typed in it. The card of a completed trial leaves when nothing is typed in it any more, here or in another
+  // tab.
   notes(form) {
     for (const note of form.querySelectorAll("[data-typed]")) note.remove();
     for (const kept of drafts.list().filter((kept) => kept.draft === form.dataset.draft)) {
@@ -167,7 +168,7 @@ const drafts = {
     headroom.withdraw(card);
   },
 
-  // hold says where a draft stands now that it was not sent, though that was promised.
+  // hold says at a draft that it was not sent, although that was promised.
   hold(draft) {
     const kept = drafts.read(drafts.key(draft));
     if (kept) drafts.store(drafts.key(draft), { ...kept, held: true });
@@ -192,7 +193,7 @@ const drafts = {
     form.prepend(note);
   },
 
-  // words is what was typed, in the words of the form.
+  // words lists what was typed, with the labels of the form.
   words(form, kept) {
     const said = drafts.typedIn(form, kept.fields).map(({ field, value }) => {
       const label = field.dataset?.label || (field.labels || field[0].labels)?.[0]?.textContent.trim();
@@ -202,7 +203,8 @@ const drafts = {
     return said.length === 0 ? "." : ": " + said.slice(0, 8).join(", ") + (said.length > 8 ? ", …" : "");
   },
 
-  // take makes what somebody typed, or the same person in another tab, the viewer's. A field that holds something of theirs keeps it, and the rest stays noted.
+  // take makes the draft of somebody else, or of another tab, the viewer's. Fields that hold something of the viewer's keep it, and the rest of the
+  // draft stays noted.
   take(form, kept) {
     const { key, ...fields } = kept.fields;
     if (kept.own && key) fields.key = key;
@@ -218,7 +220,7 @@ const drafts = {
     }
   },
 
-  // press does what one of the form's buttons does, also where lines are missing that only the server can draw.
+  // press carries out a button of the form, also if fields are missing that only the server can draw.
   press(form, fields, button) {
     htmx.ajax("POST", form.getAttribute("hx-post"), { source: form, target: form, swap: "outerHTML", values: { ...fields, do: button } });
   },
@@ -229,7 +231,7 @@ const drafts = {
 
   sent: (draft) => "headroom sent " + JSON.stringify([draft, drafts.person]),
 
-  // done drops what is saved by now, and keeps it for whoever undoes that, perhaps after a reload. What was typed since stays.
+  // done drops a draft that is saved, and keeps it for an undo, which may come after a reload. Text typed since stays.
   done(draft, since) {
     const kept = drafts.read(drafts.key(draft));
     if (kept) drafts.store(drafts.sent(draft), kept.fields, true);
@@ -237,7 +239,7 @@ const drafts = {
     else drafts.remove(drafts.key(draft));
   },
 
-  // again puts back what was saved and then undone, but where something was typed since, for a form with a key of its own.
+  // again restores what was saved and then undone, except where something was typed since, without its key.
   again(draft) {
     const since = Object.entries(drafts.read(drafts.key(draft))?.fields ?? {}).filter(([, value]) => value.trim());
     const { key: _, ...fields } = { ...drafts.read(drafts.sent(draft), true), ...Object.fromEntries(since) };
@@ -246,14 +248,14 @@ const drafts = {
     drafts.arrive(); // the form may have come before the answer
   },
 
-  // trials are those of the page's study on whose cards the viewer has typed: a result, or why there is none.
+  // trials lists the trials of the page's study for which the viewer has typed a result or a reason.
   trials() {
     const numbers = drafts.list().map((kept) => kept.own && kept.draft.startsWith(drafts.study + "/") && Number(kept.draft.slice(drafts.study.length + 1).replace(/\/close$/, "")));
     return [...new Set(numbers.filter((number) => number > 0))];
   },
 };
 
-// A tab knows its name again after a reload. While it is in use no other can copy it: browsers that duplicate a tab duplicate what it stores.
+// A tab keeps its name across reloads. While it is in use, no other can have it: browsers that duplicate a tab also duplicate its storage.
 function nameTab() {
   try {
     drafts.tab ||= sessionStorage.getItem("headroom tab") || Math.random().toString(36).slice(2);
@@ -271,12 +273,12 @@ document.addEventListener("input", (event) => {
   if (form?.dataset.draft) drafts.save(form);
 });
 
-// What is sent for a page of its own is compared with what is typed until that is there.
+// What is sent by a form that leads to another page is kept, to be compared with what is typed meanwhile.
 document.addEventListener("submit", ({ target: form }) => {
   if (form.dataset.draft && !form.hasAttribute("hx-post")) drafts.store(drafts.pressed(form), drafts.values(form), true);
 });
 
-// Fields are filled in before the cursor goes back to them (page.js); what needs htmx waits until it knows the form.
+// Fields are filled in before the cursor goes back to them (page.js). What needs htmx waits until it knows the form.
 document.addEventListener("htmx:beforeSend", ({ detail: { elt } }) => {
   if (elt.dataset?.draft) Object.assign(elt, { sentFields: drafts.values(elt), sentBy: elt.sentWith });
 });
@@ -296,14 +298,14 @@ document.addEventListener("htmx:load", (event) => {
   }
 });
 
-// What others type, save and drop in this browser is noted at once.
+// Changes by other tabs are noted at once.
 addEventListener("storage", (event) => {
   for (const form of document.querySelectorAll("form[data-draft]")) {
     if (event.key?.startsWith(drafts.prefix) && JSON.parse(event.key.slice(drafts.prefix.length))[0] === form.dataset.draft) drafts.notes(form);
   }
 });
 
-// A card with typed text does not leave by itself: what to do next is fetched with the trials that have some.
+// Cards with typed text are kept: the section is fetched with the trials that have some.
 document.addEventListener("htmx:configRequest", ({ detail }) => {
   const typed = detail.target?.id === "next" ? drafts.trials() : [];
   if (typed.length > 0) detail.path += (detail.path.includes("?") ? "&" : "?") + "typed=" + typed.join(",");

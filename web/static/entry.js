@@ -1,8 +1,8 @@
-// Entering results: Enter moves on, and what could not be sent is kept (drafts.js) and sent again under the same key.
+// Entering results: Enter moves on, and what could not be sent is kept (drafts.js) and sent again with the same Idempotency-Key.
 "use strict";
 
-// Enter moves to the next result at once, so that no key typed after it can reach the field before. In the last one it saves, or moves to the
-// button when something is still missing. What browsers do by themselves, pressing the form's first button, the form has shut off.
+// Enter moves to the next result at once, so that the next key cannot reach the field before. In the last one it saves, or moves to the button if a
+// result is still missing. Browsers would press the form's first button, which the form prevents.
 let enterDown = false; // its character comes later than the key, perhaps at another field, and must not count there
 
 document.addEventListener("keydown", (event) => {
@@ -30,7 +30,8 @@ function passOn(field) {
   }
 }
 
-// All keys come for who needs them, on a phone whose keys for numbers have no minus or ±. Keys that are shown change for a field that is entered anew.
+// A button switches to the full keyboard on phones whose keypad for numbers has no minus or ±. The keyboard changes only for a field that is entered
+// anew.
 document.addEventListener("click", (event) => {
   const button = event.target.closest("[data-all-keys]");
   if (!button) return;
@@ -44,15 +45,15 @@ document.addEventListener("click", (event) => {
 const unsent = new Set();
 let signedOut = false;
 
-// keep remembers a form that could not be sent; again sends it when the server answers once more.
+// keep remembers a form that could not be sent; again sends it when the server answers.
 function keep(form, why) {
   unsent.add(form);
   headroom.tell(why + " What you entered is kept and will be sent as soon as the server answers.");
   if (unsent.size === 1) soon(1000);
 }
 
-// keepUntilSignedIn does the same for whoever's sign-in has ended. Should they sign in on this very page, it is sent as they had pressed when the
-// form comes back; to somebody else it is only shown.
+// keepUntilSignedIn does the same after the viewer's sign-in has ended. If they sign in on this page, the form is sent as they had pressed when it
+// comes back; to somebody else it is only shown.
 function keepUntilSignedIn(form) {
   unsent.add(form);
   if (form.dataset.draft) drafts.save(form, { unsent: form.sentWith?.name === "do" ? form.sentWith.value : "send" });
@@ -66,8 +67,8 @@ function mustSignIn() {
   else headroom.tell("Your sign-in has ended. What you entered is kept, and sent once after you have signed in again: ", { href: "/sign-in", text: "how to sign in" });
 }
 
-// knock asks as the person for whom the page was made. When somebody else is signed in by now, it loads anew as theirs. A connection that has died
-// without a word is given up, for another one, where the browser can.
+// knock makes a request as the person for whom the page was made. If somebody else is signed in by now, it reloads the page as theirs. A silent
+// connection is given up, where the browser can.
 async function knock(path) {
   const answer = await fetch(path, { cache: "no-store", headers: { "X-Page-Of": document.body.dataset.person }, signal: AbortSignal.timeout?.(10000) });
   if (answer.headers.get("HX-Refresh")) {
@@ -77,21 +78,15 @@ async function knock(path) {
   return answer;
 }
 
-// within tells whether the server answers, and whoever looks is signed in.
-async function within() {
-  const answer = await knock(signedOut ? "/studies" : "/readyz");
-  if (!answer.ok) throw new Error("not ready");
-}
-
-// soon has it tried again, once however often that was said.
+// soon schedules one more try.
 let trying = 0;
 function soon(pause) {
   clearTimeout(trying);
   trying = setTimeout(again, pause);
 }
 
-// Safari keeps a page that one leaves, by http though it is told not to, and shows it as it was to whoever comes back: to them alone whose it is, and
-// as it has become, where it does not see to that itself. What only a form is answered with stays.
+// Safari keeps pages, over http although it is told not to, and shows them unchanged to whoever comes back. Such a page is reloaded if the sign-in
+// has ended, or if it does not follow its study by itself, unless it is the answer to a form.
 addEventListener("pageshow", async ({ persisted }) => {
   if (!persisted) return;
   try {
@@ -102,12 +97,8 @@ addEventListener("pageshow", async ({ persisted }) => {
 
 async function again() {
   if (unsent.size === 0 && !signedOut) return;
-  try {
-    await within();
-  } catch {
-    soon(2000);
-    return;
-  }
+  const answer = await knock(signedOut ? "/studies" : "/readyz").catch(() => null);
+  if (!answer?.ok) return soon(2000);
   const forms = [...unsent];
   unsent.clear();
   if (signedOut) htmx.trigger(document.body, "changed", {});
@@ -122,8 +113,8 @@ async function again() {
   }
 }
 
-// heir is the form in the place of one that was drawn anew before it could be sent, with what that held, its key too. What was typed in a draft
-// stands in its place (drafts.js), and whoever typed it sees what became of the trial before it is sent.
+// heir is the form that has replaced one which could not be sent, filled in with its values and its key. A draft has none: it is shown again
+// (drafts.js), and its author looks at it before it is sent.
 function heir(form) {
   const place = document.querySelector(`form[data-keep][action="${form.getAttribute("action")}"]`);
   if (!place || form.dataset.draft) return null;
@@ -149,28 +140,25 @@ document.addEventListener("htmx:responseError", (event) => {
     mustSignIn();
   } else if (headroom.away(status) && form) keep(form, status === 504 ? "No answer yet." : "Connection lost.");
 });
-// Whether a stream that broke off did so because the sign-in has ended, only an answer tells.
+// Only a request tells whether a stream broke off because the sign-in has ended.
 document.addEventListener("htmx:sseError", async () => {
   if (signedOut || document.visibilityState === "hidden") return;
-  try {
-    if ((await knock("/studies")).status !== 401) return;
-  } catch {
-    return;
-  }
+  const answer = await knock("/studies").catch(() => null);
+  if (answer?.status !== 401) return;
   mustSignIn();
   soon(2000);
 });
 addEventListener("online", again);
 addEventListener("focus", () => { if (signedOut) again(); });
 
-// A form that was saved needs no draft any more. The server says so, since an answer may also be the form with its faults. The answer may
-// lead to another page, so this is before anything else is done with it. Who undoes a saving finds what they typed in the form again.
+// A saved form needs no draft any more. The server says so, since an answer may also be the form with its faults. As it may lead to another page,
+// this comes before anything else. After an undo, what was typed is in the form again.
 document.addEventListener("htmx:beforeOnLoad", (event) => {
   const form = event.detail.requestConfig.elt;
   if (event.detail.xhr.getResponseHeader("HX-Refresh")) unsent.clear(); // the page is another's by now, and loads anew
   if (form.dataset?.draft && event.detail.xhr.getResponseHeader("X-Saved")) drafts.done(form.dataset.draft, drafts.since(form));
 });
-// Of a form that the page has drawn away before its answer came, htmx tells nothing.
+// htmx says nothing of a form that was replaced before its answer came.
 document.addEventListener("htmx:beforeSend", ({ detail: { elt, xhr } }) => {
   if (elt.dataset?.undoes) xhr.addEventListener("load", () => {
     if (!xhr.getResponseHeader("X-Undone")) return;
@@ -179,7 +167,7 @@ document.addEventListener("htmx:beforeSend", ({ detail: { elt, xhr } }) => {
   });
 });
 
-// After a form that led to another page, the address says which draft is done with, and what to tell once.
+// After a form that led to another page, the address names the draft that is done with, and what to tell.
 {
   const here = new URL(location.href);
   if (here.searchParams.has("saved")) drafts.done(here.searchParams.get("saved"));

@@ -1,5 +1,5 @@
-// The page listens to its study. The stream says only that something changed; the parts of the page then fetch themselves
-// again. A hidden page closes its stream, since a browser has few connections, and catches up when it is shown.
+// Listens to the study's stream, which says only that something has changed; the parts of the page then fetch themselves again. A hidden page closes
+// its stream, since browsers allow few connections, and catches up when it is shown.
 "use strict";
 
 (() => {
@@ -20,8 +20,8 @@
   };
   let state = "wait";
 
-  // A stream that is silent for longer than two of the server's heartbeats is dead, whatever the browser believes of it: another one takes its place.
-  // That one may be given a connection which has died as well, and is not waited for as long.
+  // A stream that is silent for more than two heartbeats of the server is dead, whatever the browser says, and is replaced. The new one may get a
+  // dead connection too, and has less time.
   let silence = 0;
   function alive(patience = 40000) {
     clearTimeout(silence);
@@ -52,7 +52,7 @@
     }
   }
 
-  // refresh lets a burst of changes become one round of fetching.
+  // refresh fetches once for a burst of changes.
   function refresh() {
     if (waiting) return;
     waiting = setTimeout(() => {
@@ -62,7 +62,7 @@
     }, 150);
   }
 
-  // Whoever says how far the study is lets the server answer from what it has at hand.
+  // A request that names the version that the page has heard of can be answered without asking the database.
   document.addEventListener("htmx:configRequest", (event) => {
     const heard = event.detail.triggeringEvent?.detail?.seen;
     if (heard) event.detail.parameters.seen = heard;
@@ -99,7 +99,7 @@
   }
   document.addEventListener("htmx:sseError", lost);
 
-  // Where the server answers again, a stream that was refused need not wait for its next try.
+  // If the server answers again, a refused stream is replaced at once instead of at its next try.
   document.body.addEventListener("changed", () => {
     if (state !== "off") return;
     rest();
@@ -108,7 +108,7 @@
 
   document.addEventListener("htmx:afterSettle", () => show(state));
 
-  // Who cannot see the top of the page change, or the cards of the bench, hears what is new there, in bursts once.
+  // Screen readers speak, once for a burst of changes, what is new at the top of the page or on the bench.
   const tops = () => [...document.querySelectorAll("#status li, #status .doubt > p, #status > p.notice, main.bench :is(.card h3, .empty p)")].map(headroom.lasting);
   let known = tops();
   let news = 0;

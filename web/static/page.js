@@ -1,28 +1,28 @@
-// What every page does a little better with scripts: relative times, copying, printing one card, telling what went wrong.
+// What scripts add to every page: relative times, copying, keeping the cursor, telling of errors.
 "use strict";
 
 document.documentElement.classList.add("scripts");
 
 const headroom = {
-  // tell shows a sentence, perhaps with a link, in the banner on top, which takes no room when there is nothing to say: screen readers speak what comes
-  // into an element that was there before.
+  // tell shows a sentence, perhaps with a link, in the banner at the top, which takes no room while empty. Screen readers speak what comes into an
+  // element that was there before.
   tell(text, link) {
     const banner = document.getElementById("connection");
     banner.replaceChildren(text || "");
     if (link) banner.append(Object.assign(document.createElement("a"), { href: link.href, textContent: link.text, target: "_blank" }));
   },
 
-  // say lets screen readers speak a sentence.
+  // say makes screen readers speak a sentence.
   say(text) { document.getElementById("said").textContent = text; },
 
-  // lasting is what an element says, without the time of it.
+  // lasting is the text of an element without its times.
   lasting(element) {
     const copy = element.cloneNode(true);
     for (const part of copy.querySelectorAll("time, .quiet")) part.remove();
     return copy.textContent.replace(/\s+/g, " ").trim();
   },
 
-  // ago says how long ago a moment was, in the words the server uses.
+  // ago says how long ago a moment was, in the server's words.
   ago(then, now) {
     const seconds = Math.max(0, (now - then) / 1000);
     if (seconds < 45) return "just now";
@@ -32,11 +32,11 @@ const headroom = {
     return "1\u202fmin ago";
   },
 
-  // now is by the server's clock: a browser's own may be hours ahead of it.
+  // now is the server's time: a browser's clock may be hours ahead.
   ahead: Date.now() - Date.parse(document.body.dataset.now),
   now: () => Date.now() - headroom.ahead,
 
-  // zoned writes a moment in the reader's zone, which is named where one points at it: the server does not know it and writes UTC.
+  // zoned writes a moment in the reader's time zone, which the server does not know. Hovering names it.
   parts: new Intl.DateTimeFormat("en", { day: "numeric", month: "long", year: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23", timeZoneName: "short" }),
   zoned(time) {
     const read = (at) => Object.fromEntries(headroom.parts.formatToParts(at).map(({ type, value }) => [type, value]));
@@ -47,10 +47,10 @@ const headroom = {
     if (time.dataset.clock === "") time.textContent = (year || at.month !== now.month || at.day !== now.day ? day : "") + at.hour + ":" + at.minute;
   },
 
-  // away are the answers of a server, or of a proxy before it, that say nothing of what was sent: it can be sent again.
+  // away tells by its status whether an answer, perhaps of a proxy, says nothing about what was sent, which can be sent again.
   away: (status) => [502, 503, 504].includes(status),
 
-  // prepare brings what scripts offer to life in a part of the page that has just arrived.
+  // prepare sets up a part of the page that has just arrived.
   prepare(root) {
     for (const saved of root.querySelectorAll("[data-left]")) setTimeout(() => headroom.withdraw(saved), 1000 * saved.dataset.left);
     for (const time of root.querySelectorAll("time[title]")) headroom.zoned(time);
@@ -58,8 +58,8 @@ const headroom = {
     if (slider) headroom.slide(slider);
   },
 
-  // slide says which moment the slider is at. The form fetches it when the slider rests, or at once where somebody, or a browser that remembers
-  // forms, moved it before the scripts were there; a board that follows its study moves the slider's end.
+  // slide shows the slider's moment while it moves. The form fetches it when the slider rests, or at once if it was moved before the scripts ran, by
+  // somebody or by a browser that restores forms. A board that follows its study moves the end of the slider.
   slide(form) {
     const range = form.querySelector("input[type=range]");
     const output = form.querySelector("output");
@@ -79,14 +79,14 @@ const headroom = {
     });
   },
 
-  // withdraw takes away what can be done no more.
+  // withdraw removes an element whose time is over.
   withdraw(element) {
     if (element.contains(document.activeElement)) headroom.land();
     element.remove();
   },
 
-  // land puts the cursor, whose place has gone, at the heading of its part, where no key typed blindly does harm; or in the next trial of which nothing
-  // is saved yet, for whoever asked for one or has saved all of another by a form.
+  // land moves a cursor whose place has gone. After a form that asked for trials, or saved all results of one, it goes to the first result of a trial
+  // that has none yet; otherwise to the heading of its part, where keys typed blindly do no harm.
   land(form, part) {
     const results = [...(form?.querySelectorAll("input.result:not([data-optional])") ?? [])];
     const partly = results.some((field) => !field.value.trim());
@@ -96,7 +96,7 @@ const headroom = {
     (place || heading).focus({ preventScroll: true });
   },
 
-  // anew loads the page again, also one that is the answer to a form, without sending that again.
+  // anew reloads the page. If it is the answer to a form, that is not sent again.
   anew() { location.assign(location.pathname + location.search); },
 
   async copy(button) {
@@ -138,9 +138,9 @@ document.addEventListener("click", (event) => {
 
 document.addEventListener("htmx:configRequest", (event) => { event.detail.headers["X-Page-Of"] = document.body.dataset.person; });
 
-// A form that leads to a page of its own is sent once, however often it is pressed until that is there, and not into the void, where the browser
-// would put a page of its own in the place of this one. Browsers say that there is no connection also where the server runs on the same machine, and
-// that there is one where only the server is away, which a page that listens to its study knows.
+// A form that leads to another page is sent once, however often its button is pressed, and not without a connection, since browsers would replace
+// this page by one of their own. They report no connection also if the server runs on the same machine, and a connection if only the server is away,
+// which a page that listens to its study knows.
 document.addEventListener("submit", async (event) => {
   const form = event.target;
   if (event.defaultPrevented || form.getAttribute("method") !== "post") return;
@@ -160,8 +160,8 @@ document.addEventListener("submit", async (event) => {
     addEventListener("online", () => headroom.tell(""), { once: true });
   }
 });
-// The answer to a form that asks for more can be come back to, and loaded again, as the page whose form it was: browsers would show neither without
-// sending the form again, and what was typed is kept (drafts.js).
+// The answer to a form becomes the page whose form it was: one can come back to it and reload it without sending the form again. What was typed is
+// kept (drafts.js).
 if (document.querySelector("form[data-answer]:not([action])")) history.replaceState(null, "", location.href);
 function waited(form) {
   if (!form.dataset.sending) return;
@@ -173,7 +173,7 @@ for (const kind of ["pageshow", "keydown"]) addEventListener(kind, (event) => {
   for (const form of document.querySelectorAll("form[data-sending]")) delete form.dataset.sending;
 });
 
-// A list on which other fields depend redraws its form.
+// A field on which other fields depend redraws its form.
 document.addEventListener("change", (event) => {
   if (!event.target.matches("[data-refreshes]")) return;
   const form = event.target.form;
@@ -182,7 +182,7 @@ document.addEventListener("change", (event) => {
   button.click(); // htmx sends the button that was clicked
 });
 
-// What the server is still working out it says when to ask for again.
+// While the server is still computing an answer, it says when to ask again.
 document.addEventListener("htmx:afterRequest", (event) => {
   const { elt, xhr } = event.detail;
   const seconds = xhr.status === 204 && xhr.getResponseHeader("Retry-After");
@@ -191,7 +191,8 @@ document.addEventListener("htmx:afterRequest", (event) => {
 
 document.addEventListener("htmx:load", (event) => headroom.prepare(event.detail.elt));
 
-// Screen readers speak what comes into a page, not what it came with; and what stood there before its part was fetched again is no news.
+// Screen readers do not speak what a page came with, so a notice is spoken here. A status that was there before its part was fetched again is no
+// news.
 const done = document.querySelector("main > .notice[role=status]:not([tabindex])"); // to others the cursor goes
 if (done) setTimeout(() => headroom.say(done.textContent), 1000);
 let statuses = [];
@@ -205,9 +206,8 @@ document.addEventListener("htmx:afterSwap", () => {
   }
 });
 
-// A part that is fetched again keeps the cursor where it is, also in browsers that lose it when they move an element. Where its place has gone,
-// it goes to the heading, or on to the next trial when all of one was saved and nothing pressed since; never is it lost to the page as a whole. From
-// the heading it goes back when its place does.
+// When a part of the page is fetched again, the cursor stays where it is, also in browsers that lose it when they move an element. If its place has
+// gone, it lands (see land), and goes back when its place does.
 let cursor = null;
 let landed = ""; // the id of that heading, once it was put there
 let pressed = 0;
@@ -215,7 +215,7 @@ let sent = null; // the form sent last, and what was pressed until then
 const busy = () => sent && sent.pressed !== pressed;
 const aground = (element) => !element || element === document.body || (landed && element.id === landed);
 for (const kind of ["keydown", "pointerdown"]) document.addEventListener(kind, (event) => { pressed += !event.repeat; }, true);
-// Safari gives a button that is pressed no cursor, which others do.
+// Safari does not focus a button that is clicked.
 document.addEventListener("click", ({ detail, target }) => { if (detail > 0) target.closest("button")?.focus({ preventScroll: true }); }, true);
 function remember(submitted) {
   const field = document.activeElement;
@@ -229,7 +229,8 @@ document.addEventListener("submit", (event) => {
   remember(event.target);
 }, true);
 document.addEventListener("htmx:beforeSwap", (event) => remember(event.detail.requestConfig?.elt)); // detail.elt is what is swapped
-// twin is what stands in the place of a link, button or fold that has no name, and is just as that was. A form's button has done its work.
+// twin is the element that replaces a link, button or fold without an id and is just like it. The button of a form has no twin, since it has done its
+// work.
 function twin({ field, within }) {
   const place = !field.form && document.getElementById(within);
   return place ? [...place.querySelectorAll(pressable)].find((each) => each.isEqualNode(field)) : null;
@@ -248,8 +249,8 @@ function regain() {
 }
 for (const kind of ["htmx:afterSwap", "htmx:afterRequest", "htmx:afterSettle"]) document.addEventListener(kind, regain);
 
-// Where a part of the page is drawn anew between pressing and letting go, browsers forget the press. What stands in the place of what was pressed,
-// and says the same, is pressed then. A finger needs no help: its press begins when it lets go.
+// If a part of the page is replaced between pressing and releasing, browsers forget the press. Then what replaces the pressed element, and means the
+// same, is clicked. Touch needs no help: it presses when it is released.
 const pressable = "button, a[href], summary";
 const meaning = (element) => element && [element.tagName, element.textContent, element.name, element.value, element.href].join("\n");
 let held = null;
@@ -261,8 +262,8 @@ document.addEventListener("pointerup", ({ clientX, clientY }) => setTimeout(() =
   held = null;
 }), true);
 
-// What somebody has unfolded stays so when the part around it is fetched again, and what comes with unfolding is fetched, too. What they work in
-// stays at its place in the window.
+// When a part of the page is fetched again, folds in it stay open and fetch their content, and the field with the cursor stays at its place in the
+// window.
 let unfolded = [];
 let working = null; // in which field of that part, if it is in sight, and where in the window
 document.addEventListener("htmx:beforeSwap", ({ detail: { target, requestConfig } }) => {
@@ -279,7 +280,7 @@ document.addEventListener("htmx:afterSwap", ({ detail: { target } }) => {
 document.addEventListener("htmx:afterSettle", ({ detail: { target } }) => {
   if (hold(target)) working = null;
 });
-// hold scrolls so that the field stands where it stood: browsers hold on to what stands below instead.
+// hold scrolls the field back to where it was: browsers keep the place of what is below it instead.
 function hold(target) {
   const field = working?.target === target && document.getElementById(working.id);
   if (field) scrollBy({ top: field.getBoundingClientRect().top - working.top, behavior: "instant" });
@@ -289,7 +290,7 @@ document.addEventListener("htmx:load", (event) => {
   for (const fold of event.detail.elt.querySelectorAll("details[open][hx-get]")) htmx.trigger(fold, "toggle");
 });
 
-// An open menu covers what stands below it: it closes by Escape, or when the cursor or a press goes elsewhere.
+// An open menu covers what is below. It closes on Escape, and when the cursor or a press goes elsewhere.
 for (const kind of ["keydown", "focusin", "pointerdown"]) document.addEventListener(kind, ({ key, target }) => {
   const menu = document.querySelector(".tools > details[open]");
   if (!menu || (key ? key !== "Escape" : menu.contains(target))) return;
@@ -297,7 +298,7 @@ for (const kind of ["keydown", "focusin", "pointerdown"]) document.addEventListe
   menu.open = false;
 });
 
-// After a form was redrawn, the cursor goes to its first fault, once; not from under the hands of somebody who went on meanwhile, as htmx would put it.
+// After a form was redrawn, the cursor goes to its first fault, once, unless the viewer has gone on meanwhile, which htmx would not respect.
 let fault = null;
 function findFault() {
   fault = document.querySelector("[autofocus]") || fault;
@@ -315,7 +316,7 @@ document.addEventListener("htmx:afterSettle", toFault);
 findFault();
 toFault();
 
-// What the server refused is told until the next thing is tried.
+// A refusal is shown until the next thing is tried.
 let refused = false;
 document.addEventListener("htmx:beforeRequest", (event) => {
   if (refused && event.detail.elt.matches("form, button, a")) headroom.tell("");
@@ -332,7 +333,7 @@ document.addEventListener("htmx:responseError", (event) => {
   refused = true;
 });
 
-// What is said to be so long ago stays true; where the time of day stands, it stays, and the day comes before it when that is over.
+// Relative times stay current. A time of day stays, and gets its date when the day is over.
 setInterval(() => {
   const now = headroom.now();
   for (const time of document.querySelectorAll("time[data-clock]")) headroom.zoned(time);

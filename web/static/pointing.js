@@ -1,4 +1,4 @@
-// What charts do under the pointer, or under keys: they say what is there, open a trial, zoom into a part, and hide what is pressed in the legend.
+// Charts respond to pointer and keys: they say what is there, open a trial, zoom, and hide what is pressed in the legend.
 "use strict";
 
 (() => {
@@ -8,7 +8,7 @@
   const framesOf = (node) => [...node.querySelectorAll("svg.frame")];
   const shared = (node) => node.querySelector(".panels") !== null; // over one x axis
 
-  // ends are those of a frame's axis in values, undefined where it has choices.
+  // ends has the ends of a frame's axis in values, and is undefined for categories.
   function ends(frame, name) {
     const [low, high, ...kinds] = frame.dataset[name]?.split(" ") ?? [];
     return low && { low: Number(low), high: Number(high), ...Object.fromEntries(kinds.map((kind) => [kind, true])) };
@@ -16,14 +16,14 @@
   const valueAt = ({ low, high, log }, part) => (log ? low * (high / low) ** part : low + part * (high - low));
   const partAt = ({ low, high, log }, value) => (log ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low));
 
-  // keyOf is by what name the state knows a frame's axis; zoomOf is the part of the axis in sight.
+  // keyOf is the name of a frame's axis in the state; zoomOf is the visible part of the axis.
   const keyOf = (node, frame, name) => (name === "x" && shared(node) ? "x" : name + framesOf(node).indexOf(frame));
   function zoomOf(node, frame, name) {
     const zoom = stateOf(node).zoomed[keyOf(node, frame, name)];
     return zoom && ends(frame, name) ? zoom.map((value) => partAt(ends(frame, name), value)) : [0, 1];
   }
 
-  // show puts a chart into its state.
+  // show applies a chart's state.
   function show(node) {
     const { hidden } = stateOf(node);
     for (const frame of framesOf(node)) {
@@ -37,7 +37,7 @@
     for (const button of node.querySelectorAll(".legend button")) button.setAttribute("aria-pressed", !hidden.has(button.dataset.name));
   }
 
-  // retick writes what stands at an axis of which a part is in sight.
+  // retick draws the ticks of an axis that is zoomed.
   function retick(frame, name, [from, to]) {
     const group = frame.querySelector(`[data-axis=${name}]`);
     group.whole ??= group.innerHTML;
@@ -61,7 +61,7 @@
     if (name === "x") space(group);
   }
 
-  // space takes out the ticks whose words touch those before them.
+  // space removes ticks whose texts touch those before them.
   function space(group) {
     let end;
     for (const text of group.querySelectorAll("text")) {
@@ -71,7 +71,7 @@
     }
   }
 
-  // ticks are about so many round values between two ends, with their words, as the server has them (chart.go).
+  // ticks are about so many round values between two ends, with their texts, as in chart.go.
   function ticks(low, high, { log, plain, whole }, about) {
     if (log) {
       const first = Math.ceil(Math.log10(low) - 1e-9), last = Math.floor(Math.log10(high) + 1e-9), every = Math.floor((last - first + about) / about);
@@ -89,7 +89,7 @@
 
   const raised = (text) => text.replace(/e\+?(-?\d+)/, (_, e) => "×10" + [...e].map((d) => (d === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[d])).join("")).replace("-", "−");
 
-  // words are a number to the finest power of ten that tells it from others.
+  // words writes a number to the power of ten finest.
   function words(x, finest) {
     const size = Math.abs(x);
     if (size === 0 && finest < -6) return "0";
@@ -98,7 +98,7 @@
     return x.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits, useGrouping: size >= 1e4 }).replaceAll(",", "\u202f").replace("-", "−");
   }
 
-  // valueOf is the value at a part of an axis, in words, to the digits that places in a frame have.
+  // valueOf writes the value at a part of an axis, as exactly as a place in a frame is.
   function valueOf(axis, part) {
     const x = valueAt(axis, part), range = axis.high - axis.low, size = Math.abs(x);
     if (!axis.log && size < range / 1e4) return "0";
@@ -106,7 +106,7 @@
     return raised(size < 1e-4 ? rounded.toExponential() : String(rounded));
   }
 
-  // traces are what is drawn in a frame and answers: where it stands, in parts of the frame, and what is said there.
+  // traces lists what responds in a frame: its places, as fractions of the frame, and their texts.
   function traces(frame) {
     frame.traces ??= [...frame.querySelectorAll("[data-said]")].map((part) => {
       const { kind, name, said, trials } = part.dataset, d = part.querySelector("path")?.getAttribute("d") ?? "";
@@ -116,14 +116,14 @@
     return frame.traces.filter(({ part }) => part.style.display !== "none" && part.parentNode.style.display !== "none");
   }
 
-  // placeIn is a place of the window in parts of a frame, from the left and from above.
+  // placeIn converts a place in the window to fractions of a frame, from the left and from above.
   function placeIn(node, frame, event) {
     const box = frame.getBoundingClientRect(), x = zoomOf(node, frame, "x"), y = zoomOf(node, frame, "y");
     const px = event.clientX - box.left, py = event.clientY - box.top, scale = [box.width / (x[1] - x[0]), box.height / (y[1] - y[0])];
     return { box, px, py, scale, x: x[0] + px / scale[0], y: 1 - y[1] + py / scale[1], within: px >= -near && px <= box.width + near && py >= -near && py <= box.height + near };
   }
 
-  // marksNear are the marks of a frame near a place, the nearest first.
+  // marksNear lists the marks near a place, the nearest first.
   function marksNear(frame, { x, y, scale }) {
     const found = [];
     for (const { kind, places, said, trials } of traces(frame)) {
@@ -135,7 +135,7 @@
   const held = (xs, x, count) => xs.slice(0, count).findLastIndex((each) => each <= x + 1e-4);
   const nearest = (xs, x, count = xs.length) => xs.slice(0, count).reduce((best, each, i) => (Math.abs(each - x) < Math.abs(xs[best] - x) ? i : best), 0);
 
-  // along says what every panel holds at the trial under the pointer.
+  // along says the values of all panels at the trial under the pointer.
   function along(node, place) {
     const frames = framesOf(node), axis = ends(frames[0], "x"), trial = Math.round(valueAt(axis, place.x)), at = partAt(axis, trial), found = [];
     for (const frame of frames) {
@@ -149,7 +149,7 @@
     return { title: "Trial " + trial, words: found, at };
   }
 
-  // over says what is under the pointer in a small chart or on a map.
+  // over says what is under the pointer in a cell or on a map.
   function over(frame, place) {
     const [first] = marksNear(frame, place), surface = traces(frame).find(({ kind }) => kind === "surface"), found = [];
     if (first) return { words: first.text.split("\n") };
@@ -164,7 +164,7 @@
     return found.length ? { title: where, words: found } : null;
   }
 
-  // overSurface says what is expected at a place of a map, where there is anything.
+  // overSurface says what is expected at a place of a map.
   function overSurface({ places: [left, dx, low, dy], x, y, text, note, aim, chances }, place) {
     const index = (part, first, step, count) => Math.max(0, Math.min(count - 1, Math.round((part - first) / (step || 1))));
     const j = index(place.x, left, dx, x.length), i = index(1 - place.y, low, dy, y.length), where = `${x[j]}, ${y[i]}`;
@@ -185,7 +185,7 @@
     Object.assign(tip.style, { left: left + "px", top: Math.max(0, Math.min(py + 12, node.clientHeight - tip.offsetHeight)) + "px" });
   }
 
-  // meant is the frame under the pointer, with the place in it. Between panels it is the first.
+  // meant is the frame under the pointer, with the place in it; between panels it is the first.
   function meant(node, event) {
     const places = framesOf(node).map((frame) => ({ frame, ...placeIn(node, frame, event) })), first = places[0], last = places.at(-1);
     if (!shared(node)) return places.find(({ within }) => within);
@@ -202,7 +202,7 @@
     say(node, found, event);
   }
 
-  // A drag across a frame zooms into it: along one axis when it goes along that, else both. The panels' x axis is one.
+  // Dragging zooms into a frame: along one axis if the drag does, else along both. Panels share the x axis.
   const least = 8;
 
   function begin(node, event) {
@@ -252,7 +252,7 @@
     say(node, null);
   }
 
-  // closer shows so many times as much of a frame's axis, about the place at the part of what is in sight.
+  // closer shows times as much of a frame's axis, around a place in the visible part.
   function closer(node, frame, name, at, times) {
     const { zoomed } = stateOf(node), axis = ends(frame, name), [low, high] = zoomOf(node, frame, name), size = Math.min(1, times * (high - low));
     if (!axis || size * (axis.high - axis.low) <= 1e-9 * Math.abs(axis.high)) return;
@@ -260,7 +260,7 @@
     zoomed[keyOf(node, frame, name)] = [from, from + size].map((part) => valueAt(axis, part));
   }
 
-  // twice is a double press: it shows a part of the chart, for who does not drag, or all of it again.
+  // twice handles a double click: it zooms in where it is, or shows everything again.
   function twice(node, event) {
     if (event.target.closest(".legend")) return;
     const state = stateOf(node), place = Object.keys(state.zoomed).length === 0 && meant(node, event);
@@ -272,7 +272,7 @@
     show(node);
   }
 
-  // key points without a pointer: arrows go from trial to trial, across a map, or over small charts from one into the next.
+  // key points without a pointer: arrows go from trial to trial, over a map, or from cell to cell.
   const arrows = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }, zooms = { "+": 0.5, "=": 0.5, "-": 2 };
   function key(node, event) {
     const arrow = arrows[event.key], times = zooms[event.key], frames = framesOf(node), at = (stateOf(node).at ??= { i: 0, x: 0.5, y: 0.5 });
@@ -316,7 +316,7 @@
     show(node);
   });
 
-  // listen lets the charts of a part of the page that has just arrived answer.
+  // listen sets up the charts of a part of the page that has just arrived.
   function listen(root) {
     for (const node of root.querySelectorAll("[data-chart]")) {
       if (node.listens) continue;

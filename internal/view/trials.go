@@ -423,15 +423,12 @@ func (v Tried) Sheet(address string) (templates.SheetPage, error) {
 	}
 	d := v.Snap.Definition
 	sheet := templates.SheetPage{Study: v.Head, Card: v.card(), Address: address, Code: qrPath(code), Size: code.Size + 2*quietZone, Printed: words.Exact(v.Now)}
-	for _, metric := range computedMetrics(d) {
+	for _, metric := range append(computedMetrics(d), Told(d)...) {
+		line, known := templates.SheetLine{Name: metric, Unit: d.Unit(metric), Limit: limitsText(d, metric)}, d.Metric(metric).Known
 		if m, there := v.Trial.Metrics[metric]; there {
-			sheet.Lines = append(sheet.Lines, templates.SheetLine{Name: metric, Limit: limitsText(d, metric), Value: Measured(v.Snap, v.Trial, metric, m), Note: "known beforehand"})
-		}
-	}
-	for _, metric := range Told(d) {
-		line := templates.SheetLine{Name: metric, Unit: d.Unit(metric), Limit: limitsText(d, metric)}
-		if m, there := v.Trial.Metrics[metric]; there {
-			line.Value, line.Note = Measured(v.Snap, v.Trial, metric, m), "saved already"
+			line.Value, line.Note = Measured(v.Snap, v.Trial, metric, m), words.Either(known, "known beforehand", "saved already")
+		} else if known {
+			continue
 		}
 		sheet.Lines = append(sheet.Lines, line)
 	}

@@ -153,7 +153,7 @@ func (v Tried) inDoubt() templates.Doubtful {
 // savedJustNow is what the viewer saved last and can still undo.
 func (v Facts) savedJustNow() (saved []templates.Saved) {
 	for _, t := range v.Snap.Trials {
-		if t.Origin != ledger.Imported { // a table would bury the cards
+		if t.Origin != ledger.Imported { // an imported table would bury the cards
 			saved = append(saved, v.Of(t).savedJustNow()...)
 		}
 	}

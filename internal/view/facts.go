@@ -39,7 +39,7 @@ type Facts struct {
 	Readout   study.Readout
 	History   []study.HistoryRow // a row for each trial
 	Gain      *optimizer.Gain    // nil where no settings are within the limits
-	Gained    bool               // Gain was worked out
+	Gained    bool               // Gain was computed
 	Slices    []study.Slice      // through the point of the Outlook
 	Map       study.Map          // over its two parameters
 	Prices    []study.Price      // of moving a limit, where that can be predicted
@@ -57,7 +57,7 @@ type Facts struct {
 type BoardFacts struct {
 	Last         ledger.Event   // of the moment shown
 	Amended      []ledger.Event // corrections, exclusions and inclusions, newest first
-	Unseen       int            // how many of these were before
+	Unseen       int            // how many earlier ones there are
 	Verification Verification
 }
 

@@ -120,7 +120,7 @@ func editedWords(data ledger.EditedData) string {
 // changesWords says what was changed from what to what, after the verb changed, and which values
 // have run out or are available again, after the verb said; both verbs may be "".
 func changesWords(d design.Definition, changes []design.Change, changed, said string) string {
-	if slices.ContainsFunc(changes, func(c design.Change) bool { return c.Path == "algorithm.name" }) { // settings that only one of the two has go without saying
+	if slices.ContainsFunc(changes, func(c design.Change) bool { return c.Path == "algorithm.name" }) { // settings of only one of the two are left out
 		changes = slices.DeleteFunc(slices.Clone(changes), func(c design.Change) bool {
 			return strings.HasPrefix(c.Path, "algorithm.settings.") && (string(c.Before) == "null" || string(c.After) == "null")
 		})
@@ -218,7 +218,7 @@ func changeName(d design.Definition, path string) (name, unit string) {
 		return pathWords.Replace(path), ""
 	}
 	part := cmp.Or(partNames[found[3]], found[3]+" of")
-	if i, err := strconv.Atoi(found[2]); err == nil && found[1] == "recorded_metrics" && i < len(d.RecordedMetrics) { // which have no name
+	if i, err := strconv.Atoi(found[2]); err == nil && found[1] == "recorded_metrics" && i < len(d.RecordedMetrics) { // these are listed by index
 		found[2] = d.RecordedMetrics[i].Metric
 	}
 	for _, c := range d.Constraints {
@@ -371,7 +371,7 @@ func consequences(snap *ledger.Snapshot, impact study.Impact) (out *templates.Co
 		}
 	}
 	was, would := impact.Trials[0], impact.Trials[1]
-	of := func(n int, all study.Standing) string { return fmt.Sprintf("%d of %d", n, all.Within+all.Broken) } // as above the study
+	of := func(n int, all study.Standing) string { return fmt.Sprintf("%d of %d", n, all.Within+all.Broken) } // as at the top of the page
 	add("Trials within every limit", of(was.Within, was), of(would.Within, would))
 	add("Trials that break a limit", of(was.Broken, was), of(would.Broken, would))
 	add("Recommended", recommendedWords(d.Objective, impact.Recommendation[0]), recommendedWords(after.Objective, impact.Recommendation[1]))

@@ -230,7 +230,7 @@ func (o Outlook) mapCaption(chance [][]float64, aim string) string {
 func (o Outlook) mapTable(chance [][]float64, aim string) templates.Table {
 	px, py := parameter(o.Snap.Definition, o.X), parameter(o.Snap.Definition, o.Y)
 	across, up := 1, 1
-	if o.smooth() { // of values that have an order, nine at most fit on a sheet of paper
+	if o.smooth() { // at most nine ordered values fit on a sheet of paper
 		across, up = max(1, (len(o.Map.X)+6)/8), max(1, (len(o.Map.Y)+6)/8)
 	}
 	what := "Expected " + words.AxisName(design.Name(o.Metric), o.Snap.Definition.Unit(o.Metric)) + words.Either(chance == nil, "", " (chance "+aim+")")

@@ -358,7 +358,7 @@ func (p *progressPanels) bestWords() string {
 		return whyNoBest(p.Snap)
 	}
 	text := fmt.Sprintf("Best reading so far: %s at trial %d", words.Quantity(best.Metrics[o.Metric].Value, p.Snap.UnitTold(best.Number, o.Metric)), best.Number)
-	since := 0 // it was read, whichever trial was asked for first
+	since := 0 // readings told after it, whichever trial was asked for first
 	for _, m := range readings(p.Snap.Trials, o.Metric) {
 		if m.ToldSeq > best.Metrics[o.Metric].ToldSeq {
 			since++
@@ -393,7 +393,7 @@ func (p *progressPanels) whyNotDrawn(j int) string {
 	now := p.Snap.Definition.Constraints[j]
 	title := design.Capitalised(design.Name(now.Name) + words.Either(now.Name != now.Metric, ": ", " ") + limitText(now))
 	var values []float64
-	nearest, closest, at := math.Inf(1), math.Inf(1), 0 // under the limits of then and now, and under that of now
+	nearest, closest, at := math.Inf(1), math.Inf(1), 0 // headroom by the limits of then and now, by that of now, and its trial
 	for t, m := range readings(p.Snap.Trials, now.Metric) {
 		room := now.Headroom(m.Value)
 		if nearest = min(nearest, room, p.limitsThen[t.Number-1][j].Headroom(m.Value)); nearest < 0 {
@@ -514,7 +514,7 @@ func (p *progressPanels) events() []chart.Event {
 		kind string
 		bin  int
 	}
-	at, counts, first := map[place]int{}, []int{}, []string{} // of each mark in the list
+	at, counts, first := map[place]int{}, []int{}, []string{} // of each event in the list
 	var list []chart.Event
 	for i, revision := range p.Snap.Revisions {
 		kind, marked := revisionNames[revision.Kind]

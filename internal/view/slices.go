@@ -338,7 +338,7 @@ type Outlook struct {
 	Facts
 	Point   design.Settings // that the slices pass through
 	Through string          // the point in words
-	Held    string          // the same, of the settings that a chart has no axis for
+	Held    string          // the same, for the settings without an axis in the chart
 	Metrics []string
 	Metric  string // of the map
 	X, Y    string // its axes, "" where there is no map

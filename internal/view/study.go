@@ -336,7 +336,7 @@ var descriptions = goldmark.New(goldmark.WithRendererOptions(renderer.WithNodeRe
 func Markdown(source string) string {
 	var out bytes.Buffer
 	if err := descriptions.Convert([]byte(source), &out); err != nil {
-		return "" // a bytes.Buffer takes everything, so there is no such error
+		return "" // cannot happen: a bytes.Buffer takes everything
 	}
 	return out.String()
 }

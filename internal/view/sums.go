@@ -43,7 +43,7 @@ func (p *progressPanels) labOfProblem() design.SimulatedLab {
 	if lab == nil {
 		return nil
 	}
-	asked := map[int][]design.Constraint{} // of limits between the same trials, the last
+	asked := map[int][]design.Constraint{} // by the trial after which they held; the last of several
 	for _, revision := range p.Snap.Revisions {
 		asked[revision.After] = revision.Limits
 	}
@@ -69,7 +69,7 @@ func (p *progressPanels) computeTruth() {
 	objective, sum, reached, count, chosen := p.Snap.Definition.Objective.Metric, 0.0, 0.0, 0.0, 0.0
 	for _, t := range p.Snap.Trials {
 		most, had := lab.Truth(t.Number, lab.Best(t.Number))[objective], lab.Truth(t.Number, t.Parameters)[objective]
-		if behind := most - had; design.Finite(behind) { // there is no truth beyond absolute zero
+		if behind := most - had; design.Finite(behind) { // there is no truth below absolute zero
 			sum, reached, count = sum+behind, reached+had, count+1
 			if t.Freely() && !t.Excluded {
 				chosen += behind
@@ -259,7 +259,7 @@ func (p *progressPanels) regretCaption(now study.RegretOut, far bool) string {
 func (p *progressPanels) multiplierPanel(limits []int) (panel chart.Panel, notes []string) {
 	panel = chart.Panel{Title: "Price of breaking a limit (multiplier)", Height: lesserHeight, Traces: []chart.Trace{}}
 	var all []float64
-	if len(limits) > len(lineStyles) { // the largest first, which are told apart
+	if len(limits) > len(lineStyles) { // only the largest are told apart
 		limits = slices.SortedStableFunc(slices.Values(limits), func(a, b int) int { return cmp.Compare(p.priceNow(b), p.priceNow(a)) })
 	}
 	for _, j := range limits {
@@ -269,7 +269,7 @@ func (p *progressPanels) multiplierPanel(limits []int) (panel chart.Panel, notes
 			continue
 		}
 		trace := chart.Trace{Name: "multiplier of " + c.Name, Style: lineStyle(len(panel.Traces))}
-		path := append(lists.Map(p.History, func(row study.HistoryRow) float64 { return row.Multipliers[c.Name] }), now) // at each decision, the next one's last
+		path := append(lists.Map(p.History, func(row study.HistoryRow) float64 { return row.Multipliers[c.Name] }), now) // used by each decision, and by the next
 		for i, price := range path {
 			if i == 0 || i == len(path)-1 || price != path[i-1] || price != path[i+1] {
 				trace.Add(i+1, price)

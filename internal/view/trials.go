@@ -103,7 +103,7 @@ func (v trialsTable) fillPage(table *templates.Trials, keep func(*ledger.Trial) 
 	slices.Reverse(matching)
 	before := 0
 	if v.Below > 0 {
-		before = max(0, slices.IndexFunc(matching, func(t *ledger.Trial) bool { return t.Number < v.Below })) // from the start where none is left there
+		before = max(0, slices.IndexFunc(matching, func(t *ledger.Trial) bool { return t.Number < v.Below })) // from the newest if none is left
 	}
 	listed := matching[before:min(before+tablePage, len(matching))]
 	v.fillRows(table, listed)

@@ -279,7 +279,7 @@ func (p *progressPanels) truthLines() (lines []chart.Trace, must []float64, said
 	if slices.Min(p.trueOptimum) < slices.Max(p.trueOptimum) {
 		it = "what could be had with each"
 	}
-	if slices.ContainsFunc(p.Snap.Definition.Constraints, design.Constraint.Given) { // known anew for each trial
+	if slices.ContainsFunc(p.Snap.Definition.Constraints, design.Constraint.Given) { // these differ between trials
 		within += " on average"
 	}
 	return []chart.Trace{best, mean}, append(reachable, averages[max(0, len(averages)-1):]...), fmt.Sprintf("In truth %s can be had %s; on average per trial those so far are %s%s %s (R(t)/t).",

@@ -270,7 +270,7 @@ func (v verdictFacts) leastViolating() *templates.Answer {
 	}
 	m, _ := v.limitValue(nearest, binding)
 	came := Measured(v.Snap, nearest, binding.Metric, m)
-	if binding.Expression != "" { // by the formula in force, and so in its unit
+	if binding.Expression != "" { // the formula in force has its own unit
 		came = words.Quantity(m.Value, binding.Unit)
 	}
 	said := fmt.Sprintf("%s binds: %s, %s beyond its limit of %s.", design.OpeningName(binding.Name), came,
@@ -442,7 +442,7 @@ func gainOf(d design.Definition, gain *optimizer.Gain, over bool) templates.Gain
 	stop, left := study.StopNow(gain, *d.Stop), gain.ChanceLeft[0]
 	atMost := words.Percent(stop.AtMost)
 	if stop.AtMost <= 0.99 {
-		up := math.Ceil(100*stop.AtMost-1e-9) / 100 // a bound is rounded up, but not beyond a target that it keeps
+		up := math.Ceil(100*stop.AtMost-1e-9) / 100 // a bound is rounded up, but not beyond a target that it meets
 		if stop.Reached {
 			up = min(up, stop.Risk)
 		}

@@ -220,7 +220,7 @@ type pen struct {
 var lines = map[Style]pen{
 	Step:      {"ink", 2, "", true},
 	Line:      {"feasible", 2, "", false},
-	Estimate:  {"feasible", 4, "", true}, // wider, so that it is seen below what it agrees with
+	Estimate:  {"feasible", 4, "", true}, // wider, to be seen under a line that it equals
 	Second:    {"second", 2, "8 5", true},
 	Bound:     {"muted", 2, "2 4", true},
 	Fifth:     {"violated", 2, "", true},
@@ -351,7 +351,7 @@ func (s scale) ticks(a Axis, most int) (list []tick) {
 	case s.categories != nil:
 		for _, name := range s.categories {
 			if name == "" {
-				continue // the only one of an axis that has no scale
+				continue // of the row of events
 			}
 			list = append(list, tick{s.at(name), name})
 		}
@@ -451,7 +451,7 @@ func tickFormat(ticks []float64) func(float64) string {
 		return func(float64) string { return "0" }
 	}
 	finest := int(math.Floor(math.Log10(step) + 1e-9))
-	if most < design.PlainBelow && (most >= 1 || step >= design.PlainFrom/10) { // a power of ten spares zeros behind a point alone
+	if most < design.PlainBelow && (most >= 1 || step >= design.PlainFrom/10) { // no power of ten is needed
 		return func(x float64) string { return words.Fixed(x, max(0, -finest)) }
 	}
 	power := int(math.Floor(math.Log10(most) + 1e-9))

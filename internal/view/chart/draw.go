@@ -281,7 +281,7 @@ var quoted = strings.NewReplacer("&", "&amp;", "'", "&#39;")
 func jsonAttribute(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {
-		return `"null"` // of texts and numbers, which never fail
+		return `"null"` // cannot happen with texts and finite numbers
 	}
 	return "'" + quoted.Replace(string(text)) + "'"
 }
@@ -455,7 +455,7 @@ func (s *canvas) limitLabel(f frame, limit Limit) string {
 	}
 	high := float64(f.height)
 	end := (1 - f.y.at(last)) * high
-	var places [][2]float64 // of marks, in parts of the width and pixels from above, the rightmost first
+	var places [][2]float64 // of marks, as fractions of the width and pixels from the top, the rightmost first
 	for _, t := range f.traces {
 		for i, x := range t.X {
 			if marks[t.Style].outline != nil {
@@ -515,7 +515,7 @@ func Figure(title string, cells []Panel) []byte {
 		f := cell.frame()
 		f.height = figureHigh
 		if !f.y.log && f.y.low > 0 && f.y.low < f.y.high/2 {
-			f.y.low = 0 // that is not far
+			f.y.low = 0 // 0 is near enough to be shown
 		}
 		fmt.Fprintf(s, `<svg x="%d" y="%d" width="%d" height="%d" overflow="visible">`,
 			figureLeft+i%columns*figureStep, figureTop+i/columns*figureRow, figureWide, figureHigh)

@@ -94,7 +94,7 @@ func (s *canvas) heatmap(f frame, scale scale) {
 	}
 	var out bytes.Buffer
 	if err := png.Encode(&out, picture); err != nil {
-		panic("chart: " + err.Error()) // memory takes every picture
+		panic("chart: " + err.Error()) // a bytes.Buffer takes everything
 	}
 	x, dx := gridOf(f.x, of.X)
 	y, dy := gridOf(f.y, of.Y)
@@ -236,7 +236,7 @@ func contours(values [][]float64, level float64) (paths [][][2]float64) {
 			switch {
 			case len(cut) == 2:
 				join(cut[0], cut[1])
-			case len(cut) == 4 && (middle >= level) == over(i, j): // a saddle, whose middle goes with the corner at its lower left
+			case len(cut) == 4 && (middle >= level) == over(i, j): // a saddle whose middle is on the side of its lower left corner
 				join(cut[0], cut[1])
 				join(cut[2], cut[3])
 			case len(cut) == 4:
@@ -265,7 +265,7 @@ func contours(values [][]float64, level float64) (paths [][][2]float64) {
 		}
 		paths = append(paths, path)
 	}
-	for _, c := range order { // from the ends at the edges first, then around what is closed
+	for _, c := range order { // open lines first, from their ends at the edges, then closed ones
 		if len(next[c]) == 1 {
 			follow(c)
 		}

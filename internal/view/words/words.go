@@ -239,7 +239,7 @@ func Until(at, now time.Time) string {
 	if !at.After(now) {
 		return Ago(at, now)
 	}
-	return "in " + span(at.Sub(now)+time.Minute) // what was given seven days a moment ago ends in 7 d
+	return "in " + span(at.Sub(now)+time.Minute) // seven days given a moment ago end “in 7 d”
 }
 
 func span(d time.Duration) string {

@@ -16,10 +16,10 @@ import (
 //go:embed *.css *.js *.svg vendor
 var files embed.FS
 
-// Paths are those of all assets, as URL names them.
+// Paths lists the paths of all assets, as URL takes them.
 func Paths() iter.Seq[string] { return maps.Keys(stamps) }
 
-// Text is the content of an asset, for a page that must stand alone.
+// Text is the content of an asset, for a page that loads nothing.
 func Text(path string) string {
 	content, err := files.ReadFile(path)
 	if err != nil {
@@ -28,10 +28,10 @@ func Text(path string) string {
 	return string(content)
 }
 
-// Icon is the icon as an address of its own, for a page that must stand alone.
+// Icon is the icon as a data URL, for a page that loads nothing.
 func Icon() string { return "data:image/svg+xml," + url.PathEscape(Text("icon.svg")) }
 
-// LightColours are the colours of pages that are not dark, as a rule of styles.
+// LightColours is the CSS rule with the colours of light pages.
 func LightColours() string {
 	_, rest, _ := strings.Cut(Text("app.css"), ":root {")
 	colours, _, _ := strings.Cut(rest, "}")
@@ -40,8 +40,8 @@ func LightColours() string {
 
 var stamps = stampAll()
 
-// URL is the address of an asset. It changes with the content, so browsers may keep the answer for
-// good.
+// URL is the address of an asset. It changes with the content, so browsers may cache the answer
+// forever.
 func URL(path string) string {
 	stamp, ok := stamps[path]
 	if !ok {
@@ -50,7 +50,7 @@ func URL(path string) string {
 	return "/static/" + path + "?v=" + stamp
 }
 
-// Stamp is what the v of an asset's URL must be for the answer to be kept, "" when there is no such
+// Stamp is the v in an asset's URL with which the answer may be cached, "" if there is no such
 // asset.
 func Stamp(path string) string { return stamps[path] }
 

@@ -549,15 +549,14 @@ func (s *canvas) panels(d Drawing) {
 		s.draw(f)
 	}
 	changes := frame{x: scaleOf(d.X), y: scale{categories: []string{""}}, xAxis: d.X, xWords: "all", yWords: "none", height: axisHeight, class: "changes"}
-	at := map[string]int{}
 	for _, event := range d.Events {
-		i, there := at[event.Kind]
-		if !there {
-			i = len(changes.traces)
-			at[event.Kind], changes.traces = i, append(changes.traces, Trace{Name: event.Kind, Style: Style(event.Kind)})
+		i := slices.IndexFunc(changes.traces, func(t Trace) bool { return t.Name == event.Kind })
+		if i < 0 {
+			i, changes.traces = len(changes.traces), append(changes.traces, Trace{Name: event.Kind, Style: Style(event.Kind)})
 		}
 		t := &changes.traces[i]
-		t.X, t.Y, t.Text = append(t.X, event.X), append(t.Y, ""), append(t.Text, event.Text)
+		t.Add(event.X, "")
+		t.Text = append(t.Text, event.Text)
 		changes.height = eventsHeight
 	}
 	s.axisTitle(d.X.Title, s.draw(changes))

@@ -373,23 +373,15 @@ func (s *canvas) marks(f frame, t Trace) {
 	}
 	symbol := s.symbol(mark)
 	var marks strings.Builder
-	var texts []string
-	var trials []int
 	for _, i := range standing {
 		seen := ""
 		if len(t.Fade) > 0 && t.Fade[i] < 1 {
 			seen = ` opacity="` + decimal(t.Fade[i], 2) + `"`
 		}
 		fmt.Fprintf(&marks, `<use href="#%s" x="%s" y="%s"%s/>`, symbol, percent(f.x.at(t.X[i])), percent(1-f.y.at(t.Y[i])), seen)
-		if len(t.Text) > 0 {
-			texts = append(texts, t.Text[i])
-		}
-		if len(t.Trial) > 0 {
-			trials = append(trials, t.Trial[i])
-		}
 	}
-	of := hoverAttributes(t, "marks", texts)
-	if len(trials) > 0 {
+	of := hoverAttributes(t, "marks", lists.At(t.Text, standing))
+	if trials := lists.At(t.Trial, standing); len(trials) > 0 {
 		of += " data-trials=" + jsonAttribute(trials)
 	}
 	fmt.Fprintf(s, `<g %s%s>%s</g>`, of, opacity, marks.String())
@@ -399,21 +391,18 @@ func (s *canvas) marks(f frame, t Trace) {
 // be written on top of everything else.
 func (s *canvas) limit(f frame, limit Limit) (label string) {
 	s.addToLegend(limitName, Threshold)
-	from := func(i int) any {
-		if len(limit.X) == 0 {
-			return f.x.low
-		}
-		return limit.X[i]
+	if len(limit.X) == 0 {
+		limit.X = []float64{f.x.low}
 	}
 	fmt.Fprintf(s, `<g data-name="%s">`, limitName)
 	d := ""
 	for i, y := range limit.Y {
-		left, right := f.x.at(from(i)), 1.0
+		left, right := f.x.at(limit.X[i]), 1.0
 		if f.x.categories != nil {
 			left = 0
 		}
 		if i+1 < len(limit.Y) {
-			right = f.x.at(from(i + 1))
+			right = f.x.at(limit.X[i+1])
 		}
 		at := math.Max(0, math.Min(1-f.y.at(y), 1))
 		top, height := at, 1-at

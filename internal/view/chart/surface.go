@@ -22,11 +22,9 @@ const mapHeight, mapTitle, barLeft, barWidth = 330, 72, 14, 12
 // drawMap draws a map of two parameters: the mean as colour, chances as contours, marks on top, and
 // the colour bar beside it.
 func (s *canvas) drawMap(d Drawing) {
-	xs, ys := [][]any{d.Surface.X}, [][]any{d.Surface.Y}
-	for _, t := range d.Traces {
-		xs, ys = append(xs, t.X), append(ys, t.Y)
-	}
-	f := frame{x: scaleOf(d.X, xs...), y: scaleOf(d.Y, ys...), xAxis: d.X, yAxis: d.Y, xWords: "all", yWords: "all", traces: d.Traces, surface: d.Surface, height: mapHeight}
+	places := Trace{X: d.Surface.X, Y: d.Surface.Y}
+	f := Panel{X: d.X, Y: d.Y, Height: mapHeight, Traces: append([]Trace{places}, d.Traces...)}.frame()
+	f.traces, f.surface = d.Traces, d.Surface
 	s.axisTitle(d.X.Title, s.draw(f))
 }
 

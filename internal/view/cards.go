@@ -34,11 +34,8 @@ func (v Facts) Next() templates.Next {
 		next.First = v.Snap.Compiled().Config.Settings.InitialDesign()
 	}
 	waiting := v.Snap.WaitingTrials()
-	for i := range waiting[:min(mostCards, len(waiting))] {
-		next.Cards = append(next.Cards, v.Of(&waiting[i]).card())
-	}
-	next.Cards = v.withTyped(next.Cards)
-	if more := len(waiting) - len(slices.DeleteFunc(slices.Clone(next.Cards), func(c templates.Card) bool { return c.Ended != nil })); more > 0 {
+	next.Cards = v.withTyped(lists.Of(min(mostCards, len(waiting)), func(i int) templates.Card { return v.Of(&waiting[i]).card() }))
+	if more := len(waiting) - lists.Count(next.Cards, func(c templates.Card) bool { return c.Ended == nil }); more > 0 {
 		next.More = design.Count(more, "more is waiting; it is", "more are waiting; they are") + " in the study’s table of trials."
 	}
 	if v.Head.Operates {
@@ -194,11 +191,7 @@ func (v Tried) card() templates.Card {
 		}
 	}
 	card.Copy, card.Since = v.copyText(), v.changesSince()
-	for _, metric := range tableMetrics(d) {
-		if m, there := v.Trial.Metrics[metric]; there {
-			card.Told = append(card.Told, v.toldValue(metric, m))
-		}
-	}
+	card.Told = lists.Map(inOrder(d, v.Trial.Metrics), func(metric string) templates.ToldValue { return v.toldValue(metric, v.Trial.Metrics[metric]) })
 	card.Entry = v.Entry(templates.Form{Values: url.Values{}})
 	card.Entry.Keep = true
 	return card

@@ -115,13 +115,11 @@ func (p *progressPanels) splitLimits() (pressing, others []int) {
 
 // otherLimitsWords names the limits that are folded away, and how often each was broken.
 func (p *progressPanels) otherLimitsWords(limits []int) string {
-	var names []string
-	for _, j := range limits {
+	names := lists.Map(limits, func(j int) string {
 		c := p.Snap.Definition.Constraints[j]
 		broken, known := countBroken(p.Snap.Trials, c)
-		said := words.Either(broken > 0, fmt.Sprintf("broken in %d of %d", broken, known), "never broken")
-		names = append(names, design.Name(c.Name)+" ("+said+")")
-	}
+		return design.Name(c.Name) + " (" + words.Either(broken > 0, fmt.Sprintf("broken in %d of %d", broken, known), "never broken") + ")"
+	})
 	return fmt.Sprintf("%d more limits, broken no more often: %s", len(limits), design.Listed(names, "and"))
 }
 

@@ -60,8 +60,5 @@ func (v Facts) studyFacts() []templates.Fact {
 			facts = append(facts, templates.Fact{Name: "Run out", Value: p.Name + " " + strings.Join(lists.Map(gone, design.Value.String), ", ")})
 		}
 	}
-	for _, rule := range d.InputConstraints {
-		facts = append(facts, templates.Fact{Name: "Rule for the settings", Value: rule})
-	}
-	return facts
+	return append(facts, lists.Map(d.InputConstraints, func(rule string) templates.Fact { return templates.Fact{Name: "Rule for the settings", Value: rule} })...)
 }

@@ -273,12 +273,8 @@ func (v Tried) Page() templates.TrialPage {
 func (v Tried) metricFacts() []templates.MetricFact {
 	d := v.Snap.Definition
 	var facts []templates.MetricFact
-	for _, metric := range tableMetrics(d) {
-		m, there := v.Trial.Metrics[metric]
-		if !there {
-			continue
-		}
-		unit := d.Unit(metric)
+	for _, metric := range inOrder(d, v.Trial.Metrics) {
+		m, unit := v.Trial.Metrics[metric], d.Unit(metric)
 		fact := templates.MetricFact{Name: metric, Value: Measured(v.Snap, v.Trial, metric, m), By: words.Either(m.Known, "", m.By), At: v.stamp(m.ToldAt),
 			Predicted: v.predictedReading(metric), Limit: cmp.Or(limitsText(d, metric), "–"), Headroom: "–"}
 		if m.Corrected {

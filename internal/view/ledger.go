@@ -284,10 +284,9 @@ func Holding(names []string) string {
 }
 
 func toldWords(d design.Definition, data ledger.ToldData) string {
-	var parts []string
-	for _, metric := range inOrder(d, data.Metrics) {
-		parts = append(parts, design.Name(metric)+" "+words.With(toldReading(data.Metrics[metric], design.WriteNumber), d.Unit(metric)))
-	}
+	parts := lists.Map(inOrder(d, data.Metrics), func(metric string) string {
+		return design.Name(metric) + " " + words.With(toldReading(data.Metrics[metric], design.WriteNumber), d.Unit(metric))
+	})
 	text := words.Either(len(parts) == 0, fmt.Sprintf("added to trial %d", data.Number), fmt.Sprintf("saved %s of trial %d", strings.Join(parts, ", "), data.Number))
 	if data.Parameters != nil {
 		text += " with the settings really used: " + settingsLine(d, data.Parameters)
@@ -409,30 +408,19 @@ func nextText(d design.Definition, next *design.Settings) string {
 // ChangeConsequences says what a change of limits, bounds or settings would change.
 func ChangeConsequences(snap *ledger.Snapshot, impact study.Impact) *templates.Consequences {
 	out, rest := consequences(snap, impact)
-	var broken, within, unknown []int
-	for _, t := range impact.Turned {
-		switch {
-		case t.After == nil:
-			unknown = append(unknown, t.Number)
-		case *t.After:
-			within = append(within, t.Number)
-		default:
-			broken = append(broken, t.Number)
-		}
-	}
 	slices.SortStableFunc(impact.Changes, func(a, b design.Change) int { // limits and bounds first
 		return cmp.Compare(strings.Count(b.Path, "["), strings.Count(a.Path, "["))
 	})
 	said := []string{design.Capitalised(changesWords(impact.After, impact.Changes, "", "")) + "."}
-	if len(broken) > 0 {
-		said = append(said, design.Capitalised(trialsInWords(broken))+" would break a limit.")
+	say := func(sentence string, is func(feasible *bool) bool) {
+		numbers := lists.Pick(impact.Turned, func(t study.TurnedTrial) (int, bool) { return t.Number, is(t.After) })
+		if len(numbers) > 0 {
+			said = append(said, design.Capitalised(fmt.Sprintf(sentence, trialsInWords(numbers))))
+		}
 	}
-	if len(within) > 0 {
-		said = append(said, design.Capitalised(trialsInWords(within))+" would be within every limit.")
-	}
-	if len(unknown) > 0 {
-		said = append(said, "For "+trialsInWords(unknown)+" it would not be known whether a limit is broken.")
-	}
+	say("%s would break a limit.", func(feasible *bool) bool { return feasible != nil && !*feasible })
+	say("%s would be within every limit.", func(feasible *bool) bool { return feasible != nil && *feasible })
+	say("For %s it would not be known whether a limit is broken.", func(feasible *bool) bool { return feasible == nil })
 	if len(impact.Turned) == 0 && len(snap.Trials) > 0 && len(impact.After.Constraints) > 0 {
 		said = append(said, "No trial would change sides of a limit.")
 	}

@@ -238,16 +238,15 @@ func (o Outlook) sliceWords(metric string, along []study.Slice) string {
 		lowest = slices.ContainsFunc(d.Constraints, func(c design.Constraint) bool { return c.Metric == metric && c.Op == "<=" })
 	}
 	const most = 4
-	var parts []string
-	for _, slice := range along[:min(most, len(along))] {
+	parts := lists.Map(along[:min(most, len(along))], func(slice study.Slice) string {
 		band, p := slice.Metrics[metric], parameter(d, slice.Parameter)
 		best, narrowed := bestIndex(band.Mean, slice.Open, lowest)
 		show, where := words.Alike(band.SD[best]), "at "+design.Name(p.Name)+" "+words.With(design.Name(design.WriteSetting(p, slice.At[best])), p.Unit)+words.Either(narrowed, " (of what may be chosen)", "")
 		if show(slices.Min(band.Mean)) == show(slices.Max(band.Mean)) {
 			where = "all along " + design.Name(p.Name)
 		}
-		parts = append(parts, show(band.Mean[best])+" "+where)
-	}
+		return show(band.Mean[best]) + " " + where
+	})
 	lines := words.Either(len(along) > most, fmt.Sprintf("the first %d lines", most), words.Either(len(along) == 1, "this line", "these lines"))
 	return fmt.Sprintf("Expected %s along %s is %s: %s.", words.AxisName(design.Name(metric), d.Unit(metric)), lines, words.Either(lowest, "lowest", "highest"), strings.Join(parts, ", "))
 }

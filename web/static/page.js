@@ -15,7 +15,7 @@ const headroom = {
   // say makes screen readers speak a sentence.
   say(text) { document.getElementById("said").textContent = text; },
 
-  // lasting is the text of an element without its times.
+  // lasting is the text of an element without its times and asides.
   lasting(element) {
     const copy = element.cloneNode(true);
     for (const part of copy.querySelectorAll("time, .quiet")) part.remove();

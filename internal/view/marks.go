@@ -80,9 +80,9 @@ func (m axisScale) axis(within []float64) chart.Axis {
 	return chart.Axis{Range: []float64{low, high}, Log: m.log, Plain: m.log && low >= design.PlainFrom && high < design.PlainBelow}
 }
 
-// The range of a chart leaves out readings that lie more than so many interquartile ranges beyond the
-// quartiles. Those of the first third are often far from where the study goes later; a later one has
-// to be absurd, such as a slip by a power of ten.
+// The range of a chart leaves out readings that lie more than so many interquartile ranges beyond
+// the quartiles. Those of the first third are often far from where the study goes later; a later
+// one has to be absurd, such as a slip by a power of ten.
 const earlyFence, lateFence = 3, 15
 
 // robustRange is the range of a chart's y axis: that of the readings, in their order of time,

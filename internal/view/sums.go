@@ -17,7 +17,8 @@ import (
 	"headroom/web/templates"
 )
 
-// progressPanels makes the panels over trials. Its lists, except notes, have an entry for each trial.
+// progressPanels makes the panels over trials. Its lists, except notes, have an entry for each
+// trial.
 type progressPanels struct {
 	Facts
 	limitsThen [][]design.Constraint // when the trial was chosen

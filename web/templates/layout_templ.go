@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// htmxConfig settles at once: until htmx has settled, a press on new content would be handled by the
-// browser, which leads to another page.
+// htmxConfig settles at once: until htmx has settled, a press on new content would be handled by
+// the browser, which leads to another page.
 const htmxConfig = `{"allowEval":false,"includeIndicatorStyles":false,"historyCacheSize":0,"defaultSettleDelay":0,"timeout":120000,"responseHandling":[{"code":"204","swap":false},{"code":"[23]..","swap":true},{"code":"422","swap":true},{"code":"[45]..","swap":false,"error":true}]}`
 
 func Layout(p Page) templ.Component {

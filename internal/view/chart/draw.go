@@ -15,9 +15,9 @@ import (
 	"headroom/internal/view/words"
 )
 
-// canvas collects the HTML of a chart. It is HTML around SVG whose places are fractions of the width
-// and height, while texts, marks and lines keep their size. So one picture serves windows of every
-// width, and zooming stretches the content of a frame.
+// canvas collects the HTML of a chart. It is HTML around SVG whose places are fractions of the
+// width and height, while texts, marks and lines keep their size. So one picture serves windows of
+// every width, and zooming stretches the content of a frame.
 type canvas struct {
 	strings.Builder
 	id      string
@@ -79,8 +79,8 @@ type frame struct {
 	class          string
 }
 
-// Minimal widths in pixels, approximately, of frames, of small ones and of maps, in a wide window, a
-// narrow one and, for maps, which have more beside them, a slim one.
+// Minimal widths in pixels, approximately, of frames, of small ones and of maps, in a wide window,
+// a narrow one and, for maps, which have more beside them, a slim one.
 var frameWidths, smallWidths, mapWidths = []float64{620, 260}, []float64{190, 120}, []float64{430, 260, 130}
 
 const leftWords, wordSize = 50, 12
@@ -170,8 +170,9 @@ func (f frame) yTicks() int {
 	return max(2, f.height/36)
 }
 
-// Categories without room beside each other are written in alternate rows: up to usualRows, or more if
-// one would have less than leastRoom pixels. Rows are rowHeight apart, and texts of a row wordGap.
+// Categories without room beside each other are written in alternate rows: up to usualRows, or more
+// if one would have less than leastRoom pixels. Rows are rowHeight apart, and texts of a row
+// wordGap.
 const usualRows, rowHeight, leastRoom, wordGap = 4, 14, 24, 12
 
 // rowsOf is the number of rows for the categories of an axis of that width, and the room that each
@@ -426,8 +427,8 @@ func (s *canvas) limit(f frame, limit Limit) (label string) {
 	return s.limitLabel(f, limit)
 }
 
-// markRoom is the distance in pixels of a limit's label from marks. leastEnd is how far to the right
-// the label ends at least, as a fraction of the width: it belongs to the end of the line.
+// markRoom is the distance in pixels of a limit's label from marks. leastEnd is how far to the
+// right the label ends at least, as a fraction of the width: it belongs to the end of the line.
 const markRoom, leastEnd = 12, 0.75
 
 // limitName is the name of a panel's limit in the legend.
@@ -454,7 +455,8 @@ func (s *canvas) limitLabel(f frame, limit Limit) string {
 	}
 	slices.SortFunc(places, func(a, b [2]float64) int { return cmp.Compare(b[0], a[0]) })
 	wide := (widthOf(limit.Label, size) + 10) / f.widths()[0]
-	// clear is how far to the right the label can end between these heights, 0 where that is nowhere.
+	// clear is how far to the right the label can end between these heights, 0 where that is
+	// nowhere.
 	clear := func(from, to float64) float64 {
 		right := 1.0
 		for _, place := range places {

@@ -91,9 +91,9 @@ func panelOf(title, x string, curves []curve) chart.Panel {
 		line := chart.Trace{Name: c.label, Style: chart.Series(i)}
 		band := line
 		for k, e := range c.means {
-			line.X, line.Y = append(line.X, c.at[k]), append(line.Y, e.Mean)
+			line.Add(c.at[k], e.Mean)
 			if e.N > 1 {
-				band.X, band.Low, band.High = append(band.X, c.at[k]), append(band.Low, e.Mean-e.Error), append(band.High, e.Mean+e.Error)
+				band.AddRange(c.at[k], e.Mean-e.Error, e.Mean+e.Error)
 			}
 		}
 		cell.Traces, lines = append(cell.Traces, band), append(lines, line)

@@ -158,9 +158,9 @@ func (v Facts) Long() bool { return len(v.Snap.Trials) >= LongStudy }
 // Fetches tells whether the page fetches some of its sections after it has loaded.
 func (v Facts) Fetches() bool { return !v.Whole && (v.Parts || v.Long()) }
 
-// Without is added to the cache key of a section, so that one drawn without the model is told from
-// one with it.
-func (v Facts) Without() string { return words.Either(v.Working, " without the model", "") }
+// CacheSuffix ends the cache key of a section, so that one drawn without the model is told from one
+// with it.
+func (v Facts) CacheSuffix() string { return words.Either(v.Working, " without the model", "") }
 
 // BoardAddress is the board's address with v.Query for one section, and for the others the query
 // shown of the page that they are on.

@@ -178,7 +178,7 @@ func (s *Site) showPart(w http.ResponseWriter, r *http.Request, v view.Facts, na
 		}
 		return show(w, r, http.StatusOK, drawn)
 	}
-	return s.showShared(w, r, v, key+v.Without(), s.section(part, v))
+	return s.showShared(w, r, v, key+v.CacheSuffix(), s.section(part, v))
 }
 
 // shareFor is how long a rendered part is reused: its times are written as "2 min ago".
@@ -289,7 +289,7 @@ func (s *Site) BoardPage(w http.ResponseWriter, r *http.Request, now view.Facts)
 		return err
 	}
 	if isHTMX(r) {
-		part := boardPart(v, "") + v.Without()
+		part := boardPart(v, "") + v.CacheSuffix()
 		follows := r.Header.Get("HX-Trigger") == boardMoment
 		if follows {
 			place := sentFrom(r).Query() // the study has changed: the reader's choices stay

@@ -321,9 +321,9 @@ func (c *chooser) suggest(ctx context.Context, want requirements) (*ledger.Chose
 		return state.Suggest(ctx, want.known)
 	})
 	if errors.Is(err, optimizer.ErrNoneAllowed) {
-		of, or := "them", ""
+		of, or := "the settings", ""
 		if len(want.held) > 0 {
-			of, or = "those with what is held", ", hold less"
+			of, or = "the settings with the values held", ", hold fewer values"
 		}
 		return nil, conflict("No setting may be chosen now: %s allows none of %s. Loosen a limit, make settings available again%s, or change the algorithm.", c.snap.Compiled().Def.Algorithm.Name, of, or)
 	}

@@ -301,5 +301,5 @@ func TestWhereNothingMayBeChosen(t *testing.T) {
 		b.tell(number, map[string]float64{"yield": 60 + float64(number), "impurity": 0.1 + 0.001*float64(number)})
 	}
 	ruled, err := b.service.ruleAsk(t.Context(), Command{By: "Ana"}, b.snap, Ask{})
-	b.refused(ruled, err, ErrConflict, "No setting may be chosen now: config allows none of them. Loosen a limit, make settings available again, or change the algorithm.")
+	b.refused(ruled, err, ErrConflict, "No setting may be chosen now: config allows none of the settings. Loosen a limit, make settings available again, or change the algorithm.")
 }

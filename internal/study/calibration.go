@@ -127,7 +127,7 @@ func Miscalibrated(snap *ledger.Snapshot, calibrations map[string]optimizer.Cali
 	return lists.Pick(snap.Compiled().MetricNames, func(metric string) (Finding, bool) {
 		c := calibrations[metric]
 		return Finding{Kind: "calibration", Metric: metric, Says: design.OpeningName(metric) + ": " + CoverageWords(c.Coverage),
-			Remedy: "look for slips among its readings, and tell their standard deviations if they are known; until then take what is expected of it, and the chances, for less sure than they are said to be"}, JudgeBands(c.Coverage) == TooNarrow
+			Remedy: "look for mistakes among its readings, and give their standard deviations if you know them; until then its forecasts and chances are less certain than stated"}, JudgeBands(c.Coverage) == TooNarrow
 	})
 }
 
@@ -147,7 +147,7 @@ func Drifting(snap *ledger.Snapshot, calibrations map[string]optimizer.Calibrati
 		if d, drifts := drifted(calibrations[metric]); drifts {
 			forgetful := lists.Pick(policy.Descriptions(), func(a policy.Description) (string, bool) { return a.Name, a.ForDrift })
 			found = append(found, Finding{Kind: "drift", Metric: metric, Since: d.Since, Says: d.Came(metric) + ".",
-				Remedy: "find out what has changed since: the process may have drifted, and what is expected rests on older readings too; " + design.Listed(forgetful, "and") + " forget what is old"})
+				Remedy: "find out what has changed since then: the process may have drifted, and forecasts rest on older readings too; " + design.Listed(forgetful, "and") + " forget what is old"})
 		}
 	}
 	return found

@@ -43,7 +43,7 @@ func (s *Service) Edit(ctx context.Context, cmd Command, id string, edit ledger.
 func ruleEdit(edit ledger.EditedData) (ruling, error) {
 	var faults design.Faults
 	if edit.Name == nil && edit.Description == nil && edit.State == nil {
-		faults.Add("", nil, "name, description or state is needed")
+		faults.Add("", nil, "give a name, a description or a state")
 	}
 	if edit.Name != nil {
 		if wrong := design.CheckName(*edit.Name); wrong != "" {
@@ -56,7 +56,7 @@ func ruleEdit(edit ledger.EditedData) (ruling, error) {
 		}
 	}
 	if edit.State != nil && !edit.State.Valid() {
-		faults.Add("state", *edit.State, "open, paused, finished or archived is needed")
+		faults.Add("state", *edit.State, "must be open, paused, finished or archived")
 	}
 	if err := faults.Err(); err != nil {
 		return ruling{}, err
@@ -101,7 +101,7 @@ func ruleReconfigure(snap *ledger.Snapshot, change design.Reconfiguration) (ruli
 		return ruling{}, err
 	}
 	if len(changes) == 0 {
-		return ruling{}, conflict("The study is configured so already; nothing would change.")
+		return ruling{}, conflict("The study is already configured like this; nothing would change.")
 	}
 	return ruling{drafts: []ledger.Draft{{Kind: ledger.Reconfigured, Data: ledger.ReconfiguredData{Definition: after, Engine: optimizer.Engine, Changes: changes, Reason: change.Reason}}}}, nil
 }
@@ -151,10 +151,10 @@ func checkMixtures(snap *ledger.Snapshot, after design.Definition) (faults desig
 			continue
 		}
 		if *p.Total != *q.Total {
-			faults.Add(at+".total", *q.Total, "the trials there are add up to %s; make a new study for mixtures of another total", design.FormatNumber(*p.Total))
+			faults.Add(at+".total", *q.Total, "existing trials add up to %s; make a new study for mixtures of another total", design.FormatNumber(*p.Total))
 		}
 		if was, is := slices.Sorted(slices.Values(p.Of)), slices.Sorted(slices.Values(q.Of)); !slices.Equal(was, is) {
-			faults.Add(at+".of", q.Of, "in the trials there are it is what %s leave; make a new study for mixtures of other parts", design.Listed(p.Of, "and"))
+			faults.Add(at+".of", q.Of, "in existing trials it is what %s leave; make a new study for mixtures of other parts", design.Listed(p.Of, "and"))
 		}
 	}
 	return faults
@@ -210,7 +210,7 @@ func ruleCorrect(snap *ledger.Snapshot, c Correction) (ruling, error) {
 		after, candidate, known, wrong := placeUsed(snap, trial, c.Parameters)
 		faults = append(faults, wrong...)
 		if len(wrong) == 0 && maps.Equal(after, trial.Parameters) {
-			faults.Add("parameters", nil, "these are the settings already kept")
+			faults.Add("parameters", nil, "these settings are kept already")
 		}
 		data.Parameters = &ledger.CorrectedSettings{Before: trial.Parameters, After: after}
 		data.Candidate, data.KnownValues = candidate, known
@@ -237,7 +237,7 @@ func ruleCorrectedValue(snap *ledger.Snapshot, trial *ledger.Trial, name string,
 		return ledger.CorrectedValue{}, nil, conflict("%s of trial %d has not been told, so there is nothing to correct. Tell it instead.", name, trial.Number)
 	}
 	if after != nil && m.Reads(*after) {
-		return ledger.CorrectedValue{}, design.Faults{{Field: "metrics." + name, Message: design.FormatNumber(m.Value) + " is the value already kept", Value: after.Value}}, nil
+		return ledger.CorrectedValue{}, design.Faults{{Field: "metrics." + name, Message: design.FormatNumber(m.Value) + " is kept already", Value: after.Value}}, nil
 	}
 	return ledger.CorrectedValue{Before: &ledger.Reading{Value: m.Value, StdDev: m.StdDev}, After: after}, nil, nil
 }
@@ -251,7 +251,7 @@ func (s *Service) Confirm(ctx context.Context, cmd Command, id string, number in
 			err = conflict("Nothing about trial %d is in doubt.", number)
 		}
 		if err == nil && cmd.Sure != nil && *cmd.Sure != Doubted(Asked(trial.Doubts)) {
-			err = conflict("What is in doubt of trial %d is not what it was when you were shown it. Look at it again.", number)
+			err = conflict("What is in doubt about trial %d has changed since you saw it. Look at it again.", number)
 		}
 		return ruleOf(ledger.Confirmed, number, ledger.ConfirmedData{Number: number}), err
 	})
@@ -281,9 +281,9 @@ func checkClosing(kind ledger.Kind, data ledger.ClosedData) design.Faults {
 	faults := checkReason(data.Reason)
 	switch {
 	case kind == ledger.Failed && !data.Cause.Known():
-		faults.Add("cause", data.Cause, "was it the settings or chance? Give settings or chance")
+		faults.Add("cause", data.Cause, "must be settings or chance")
 	case kind != ledger.Failed && data.Cause != "":
-		faults.Add("cause", data.Cause, "only what failed has a cause")
+		faults.Add("cause", data.Cause, "only a failed trial has a cause; leave it out")
 	}
 	return faults
 }
@@ -391,11 +391,11 @@ func ruleUndo(snap *ledger.Snapshot, number int, last *telling, author string, n
 	seqs := snap.EventsOf(number)
 	switch {
 	case last == nil || seqs[len(seqs)-1] != last.event.Seq:
-		return ruling{}, conflict("What happened last to trial %d was not a saving of results, so there is nothing to undo. Correct it instead.", number)
+		return ruling{}, conflict("The last event of trial %d did not save results, so there is nothing to undo. Correct the trial instead.", number)
 	case last.event.Author != author || author == "":
-		return ruling{}, conflict("%s saved the last results of trial %d; whoever saved them can undo that. Correct them instead.", last.event.By, number)
+		return ruling{}, conflict("%s saved the last results of trial %d, and nobody else can undo that. Correct them instead.", last.event.By, number)
 	case undoLeft(last.event.At, now) < 0:
-		return ruling{}, conflict("The results of trial %d were saved more than a minute ago, or by a clock that was ahead. Correct them instead.", number)
+		return ruling{}, conflict("The results of trial %d were saved more than a minute ago, or by a server whose clock was ahead. Correct them instead.", number)
 	}
 	back := Correction{Number: number, Metrics: map[string]*ledger.Reading{}, Reason: undoReason}
 	for name := range last.data.Metrics {
@@ -405,7 +405,7 @@ func ruleUndo(snap *ledger.Snapshot, number int, last *telling, author string, n
 		back.Parameters = before
 	}
 	if len(back.Metrics) == 0 && back.Parameters == nil {
-		return ruling{}, conflict("Only a note was saved last with trial %d; notes stay.", number)
+		return ruling{}, conflict("Trial %d got only a note last, and notes stay.", number)
 	}
 	ruled, err := ruleCorrect(snap, back)
 	if kind, ended, by := last.before.Ending(number); err == nil && kind != "" && len(back.Metrics) > 0 {

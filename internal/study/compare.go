@@ -25,7 +25,7 @@ const mostCompared = 20
 // fit that is due.
 func (s *Models) Compare(ctx context.Context, snap *ledger.Snapshot, with []design.Algorithm) ([]Choice, error) {
 	if len(with) == 0 || len(with) > mostCompared {
-		return nil, design.NewInvalid("algorithms", fmt.Sprintf("1 to %d algorithms are needed", mostCompared), len(with))
+		return nil, design.NewInvalid("algorithms", fmt.Sprintf("give 1 to %d algorithms", mostCompared), len(with))
 	}
 	var brought design.Brought
 	if lab, err := labOf(snap); err == nil {

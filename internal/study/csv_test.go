@@ -97,7 +97,7 @@ func TestImportFaults(t *testing.T) {
 		{"two readings, and numbers of both kinds", strings.ReplaceAll(screenHeader, ",", ";") + "47.5;3;0,1;0,8;B;1,234;;;", "lines[2].yield", "decimal=comma or decimal=point says it for the whole table"},
 		{"two numbers in a cell", screenHeader + "47.5,3,0.1,0.8,B,72 73,,,", "lines[2].yield", "is not a number"},
 		{"an input constraint", screenHeader + "60,12,0.1,0.8,B,,,,", "lines[2]", "breaks the input constraint"},
-		{"a way to take it in", screenHeader + "99,3,0.1,0.8,B,,,,\n", "lines[2].temperature", "if it was really run so, beyond_bounds=true takes it in, and so does a column status with completed"},
+		{"a way to take it in", screenHeader + "99,3,0.1,0.8,B,,,,\n", "lines[2].temperature", "if it was really run like this, import it with beyond_bounds=true, or with “completed” in a column status"},
 		{"settings too far away for that", screenHeader + "999,3,0.1,0.8,B,,,,\n", "lines[2].temperature", "999 is above the highest, 60"},
 		{"a status of another kind", "status," + screenHeader + "fine,99,3,0.1,0.8,B,,,,\n", "lines[2].temperature", "99 is above the highest, 60"},
 		{"a trial run nowhere near", "status," + screenHeader + "Completed,1e101,3,0.1,0.8,B,,,,\n", "lines[2].temperature", "widen the bounds first"},
@@ -286,16 +286,16 @@ func TestReadingsWithStandardDeviations(t *testing.T) {
 		}
 	}
 	for text, message := range map[string]string{
-		"0,47.5,3,0.1,0.8,B,1,0.31,7,x\n":         `line 2, column impurity stddev: "0" is no standard deviation`,
-		"x,47.5,3,0.1,0.8,B,1,0.31,7,x\n":         `"x" is no standard deviation`,
+		"0,47.5,3,0.1,0.8,B,1,0.31,7,x\n":         `line 2, column impurity stddev: "0" is not a standard deviation`,
+		"x,47.5,3,0.1,0.8,B,1,0.31,7,x\n":         `"x" is not a standard deviation`,
 		"0.1,47.5,3,0.1,0.8,B,1,PENDING,7,x\n":    "belongs to a reading of impurity, and there is none",
 		"0.1,47.5,3,0.1,0.8,B,1,0.31±0.02,7,x\n":  "another standard deviation",
-		",47.5,3,0.1,0.8,B,1,0.31±,7,x\n":         `"0.31±" is half a reading; write the standard deviation behind ±`,
+		",47.5,3,0.1,0.8,B,1,0.31±,7,x\n":         `"0.31±" is half a reading; write the standard deviation after ±`,
 		",47.5,3,0.1,0.8,B,1,0.31±-1,7,x\n":       "above 0",
 		",47.5,3,0.1,0.8,B,1, ± 0.1 ,7,x\n":       `"± 0.1" is half a reading`,
 		"pending,47.5,3,0.1,0.8,B,1,±0.1,7,x\n":   `"±0.1" is half a reading; write the value before its standard deviation`,
 		"0.1,47.5,3,0.1,0.8,B,1,0.31 g,7,x\n":     "is not a number",
-		",47.5,3,0.1,0.8,B,1,0.31±0.02±0.1,7,x\n": "is no standard deviation",
+		",47.5,3,0.1,0.8,B,1,0.31±0.02±0.1,7,x\n": "is not a standard deviation",
 	} {
 		_, _, err := parseCSV(c, strings.NewReader("impurity stddev,"+screenHeader+text), ImportOptions{})
 		if err == nil {
@@ -534,7 +534,7 @@ func TestWhatWasSaidOfDecimalsHolds(t *testing.T) {
 		for decimals, want := range said {
 			rows, _, err := parseCSV(c, strings.NewReader(header+"47;3;0,1;0,8;B;"+cell+";;;\n"), ImportOptions{Decimals: decimals})
 			if want == 0 {
-				wantFault(t, faultsOf(t, err), "lines[2].yield", "“"+cell+"” has a "+string(decimals)+" between thousands, and decimals were said to have it; write 1234")
+				wantFault(t, faultsOf(t, err), "lines[2].yield", "“"+cell+"” has a "+string(decimals)+" between thousands, which was said to be the decimal mark; write 1234")
 			} else if err != nil || rows[0].Metrics["yield"].Value != want {
 				t.Errorf("%s, said to have a decimal %s: %+v, %v; want %v", cell, decimals, rows, err, want)
 			}

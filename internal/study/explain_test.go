@@ -124,7 +124,7 @@ func TestEveryReasonHasItsSentence(t *testing.T) {
 		policy.Seed:        "Drawn among the safe settings, from which this algorithm learns yield and impurity first. No trial",
 		policy.Sample:      "best in one random draw of what yield and impurity could be",
 		policy.Improve:     "best chance to keep impurity within the limit",
-		policy.Apart:       "apart from the trials that wait, beside which hardly anything is left to gain: of the points there that are likely to keep impurity within the limit it promises the largest improvement of yield.",
+		policy.Apart:       "away from the waiting trials, near which hardly anything is left to gain: of the points there that are likely to keep impurity within the limit it promises the largest improvement of yield.",
 		policy.Space:       "Chosen to fill the space; this algorithm does not use the results.",
 		policy.Settled:     "hardly anything is left to gain: of the points not tried yet, and of those whose chance to stay within the limit on impurity is no less than that of the best so far, it promises most.",
 		policy.Restart:     "spread trials over the whole space once more: the region around the best of the last search shrank to nothing without anything better.",

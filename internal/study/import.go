@@ -150,7 +150,7 @@ func knownIn(c *design.Compiled, row importRow, settings design.Settings) (map[s
 		}
 		value, there := row.Known[k.Metric]
 		if !there {
-			f.Add(row.at()+"."+k.Metric, nil, "is missing; the settings do not say what %s is, so it must stand in the table", k.Metric)
+			f.Add(row.at()+"."+k.Metric, nil, "is missing; the settings do not determine %s, so the table must have it", k.Metric)
 		}
 		known[k.Name] = value
 	}
@@ -183,7 +183,7 @@ func doubtRows(snap *ledger.Snapshot, rows []importRow) []Doubt {
 			doubts = append(doubts, Doubt{row.at(), settings, doubtReplicateText(number)})
 		}
 		if row.ended != "" && len(row.Metrics) == 0 {
-			doubts = append(doubts, Doubt{row.at(), settings, fmt.Sprintf("Its status is %s; imported, it waits for results until that is said here, too.", design.Shorten(row.ended))})
+			doubts = append(doubts, Doubt{row.at(), settings, fmt.Sprintf("Its status is %s; the imported trial waits for results until you record that here, too.", design.Shorten(row.ended))})
 		}
 	}
 	return doubts

@@ -217,7 +217,7 @@ func Notes(snap *ledger.Snapshot) []string {
 		return slices.ContainsFunc(snap.Compiled().MetricNames, func(metric string) bool { return t.Metrics[metric].StdDev != nil })
 	}
 	if !snap.Compiled().Config.Fit && slices.ContainsFunc(snap.Trials, deviates) {
-		notes = append(notes, "Standard deviations told with readings are kept, and change nothing: the model is fixed, with one noise for all readings of a metric.")
+		notes = append(notes, "Standard deviations told with readings are kept but not used: the model is fixed, with one noise for all readings of a metric.")
 	}
 	return append(notes, unitNotes(snap)...)
 }
@@ -452,7 +452,7 @@ func beliefAt(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State
 // PosteriorAt returns the posterior at some points, whether they may be tried or not.
 func (s *Models) PosteriorAt(ctx context.Context, snap *ledger.Snapshot, points []design.Settings) (Posterior, error) {
 	if len(points) == 0 || len(points) > mostPoints {
-		return Posterior{}, design.NewInvalid("points", fmt.Sprintf("1 to %d points are needed", mostPoints), len(points))
+		return Posterior{}, design.NewInvalid("points", fmt.Sprintf("give 1 to %d points", mostPoints), len(points))
 	}
 	places, faults := snap.Compiled().Viewpoints(points, "points")
 	if err := faults.Err(); err != nil {
@@ -516,18 +516,18 @@ func (s *Models) AcquisitionAt(ctx context.Context, snap *ledger.Snapshot, q Acq
 
 func acquisitionPlaces(c *design.Compiled, q AcquisitionQuery) ([]optimizer.Place, optimizer.Known, error) {
 	if len(q.Points) > mostPoints {
-		return nil, optimizer.Known{}, design.NewInvalid("points", fmt.Sprintf("at most %d points can be asked for", mostPoints), len(q.Points))
+		return nil, optimizer.Known{}, design.NewInvalid("points", fmt.Sprintf("at most %d points are allowed", mostPoints), len(q.Points))
 	}
 	if q.Points == nil {
 		places := c.Arms()
 		if places == nil {
-			return nil, optimizer.Known{}, design.NewInvalid("points", "points are needed, because the study has no candidates", nil)
+			return nil, optimizer.Known{}, design.NewInvalid("points", "give points, because the study has no candidates", nil)
 		}
 		known, faults := c.Known(q.Brought)
 		return places, known, faults.Err()
 	}
 	if len(q.Points) == 0 {
-		return nil, optimizer.Known{}, design.NewInvalid("points", "there are none; leave it out for all candidates", nil)
+		return nil, optimizer.Known{}, design.NewInvalid("points", "the list is empty; leave it out for all candidates", nil)
 	}
 	places, faults := c.Places(q.Points, "points")
 	if err := faults.Err(); err != nil {

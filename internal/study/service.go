@@ -88,7 +88,7 @@ func (s *Service) Snapshot(ctx context.Context, id string, at int64) (*ledger.Sn
 		return now, err
 	}
 	if at > now.Version {
-		return nil, design.NewInvalid("at", "the study has "+design.Count(int(now.Version), "event", "events")+" so far", at)
+		return nil, design.NewInvalid("at", "the study has only "+design.Count(int(now.Version), "event", "events")+" so far", at)
 	}
 	base, found := s.Derived.UpTo(id, at)
 	if found && base.Version == at {
@@ -184,7 +184,7 @@ func fold(id string, base *ledger.Snapshot, stored []ledger.Event, like *ledger.
 	if why := ledger.CheckContinues(last, stored); why != nil {
 		return nil, &Damaged{id, why}
 	}
-	return nil, fmt.Errorf("study %s: %w (%w)", id, &Later{"The study's ledger has an entry of a newer program, which this server cannot read. The log names it."}, err)
+	return nil, fmt.Errorf("study %s: %w (%w)", id, &Later{"The study's ledger has an event of a newer program, which this server cannot read until it is updated. The log names the event."}, err)
 }
 
 // missingEvents is the error for a ledger whose last events are missing.

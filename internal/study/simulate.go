@@ -75,7 +75,7 @@ func (s *Service) Simulate(ctx context.Context, cmd Command, id string, count in
 func labOf(snap *ledger.Snapshot) (design.SimulatedLab, error) {
 	name := snap.Definition.SimulatedLab
 	if name == "" {
-		return nil, conflict("This study has a real laboratory: no simulated one may answer in it.")
+		return nil, conflict("This study has a real laboratory; a simulated one cannot answer in it.")
 	}
 	return design.FindSimulatedLab(name)
 }

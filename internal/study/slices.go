@@ -45,7 +45,7 @@ type Map struct {
 // the others. There are none if the prior is defined at the candidates only.
 func (s *Models) Slices(ctx context.Context, snap *ledger.Snapshot, through design.Settings, samples int) ([]Slice, error) {
 	if samples < 2 || samples > mostSamples {
-		return nil, design.NewInvalid("samples", fmt.Sprintf("2 to %d samples are possible", mostSamples), samples)
+		return nil, design.NewInvalid("samples", fmt.Sprintf("must be from 2 to %d", mostSamples), samples)
 	}
 	if snap.Compiled().OnlyArms() {
 		return nil, nil
@@ -79,7 +79,7 @@ func (s *Models) Slices(ctx context.Context, snap *ledger.Snapshot, through desi
 // Map returns the posterior over parameters x and y, with the others held at pins.
 func (s *Models) Map(ctx context.Context, snap *ledger.Snapshot, x, y string, pins design.Settings, samples int) (Map, error) {
 	if samples < 2 || samples > design.MostMapped {
-		return Map{}, design.NewInvalid("samples", fmt.Sprintf("2 to %d samples are possible", design.MostMapped), samples)
+		return Map{}, design.NewInvalid("samples", fmt.Sprintf("must be from 2 to %d", design.MostMapped), samples)
 	}
 	across, err := mapAxis(snap.Compiled(), "x", x)
 	if err != nil {
@@ -90,7 +90,7 @@ func (s *Models) Map(ctx context.Context, snap *ledger.Snapshot, x, y string, pi
 		return Map{}, err
 	}
 	if x == y {
-		return Map{}, design.NewInvalid("y", "two different parameters are needed", y)
+		return Map{}, design.NewInvalid("y", "give two different parameters", y)
 	}
 	out := Map{X: across.Spread(samples), Y: up.Spread(samples), Mean: map[string][][]float64{}, SD: map[string][][]float64{}}
 	var points []design.Settings
@@ -139,7 +139,7 @@ func mapAxis(c *design.Compiled, location, name string) (design.Parameter, error
 	if there {
 		return p, nil
 	}
-	return p, design.NewInvalid(location, fmt.Sprintf("a parameter that can be set, with at most %d choices, is needed", design.MostMapped), name)
+	return p, design.NewInvalid(location, fmt.Sprintf("must be a parameter that can be set, with at most %d choices", design.MostMapped), name)
 }
 
 // chartPosterior returns the posterior at the points of a chart. They need not be allowed: a

@@ -381,7 +381,7 @@ func readTable(file io.Reader) ([]byte, error) {
 	}
 	if at := bytes.IndexByte(text, 0); at >= 0 {
 		line := 1 + bytes.Count(text[:at], []byte("\n"))
-		return nil, design.NewInvalid(fmt.Sprintf("lines[%d]", line), fmt.Sprintf("line %d holds the character U+0000, which is no text; take it out", line), nil)
+		return nil, design.NewInvalid(fmt.Sprintf("lines[%d]", line), fmt.Sprintf("line %d holds the character U+0000; remove it", line), nil)
 	}
 	return keepLineEnds(text), nil
 }
@@ -593,7 +593,7 @@ func (t *table) place(c *design.Compiled, row *importRow, at string) (wrong desi
 		return impossible
 	case !asRun && len(impossible) == 0:
 		for i := range forbidden {
-			forbidden[i].Message += "; if it was really run so, beyond_bounds=true takes it in, and so does a column status with completed"
+			forbidden[i].Message += "; if it was really run like this, import it with beyond_bounds=true, or with “completed” in a column status"
 		}
 		return forbidden
 	case !asRun:
@@ -761,7 +761,7 @@ func (t *table) readNumber(row *importRow, i int, cell string) (float64, bool) {
 	case err != nil:
 		t.cellFault(row.Line, i, cell, "%s", wrongNumber(cell, err, "is not a number; leave it blank or write "+pending+" if it is not measured"))
 	case !design.Computable(value):
-		t.cellFault(row.Line, i, cell, "a finite number of at most 1e100 in size is needed")
+		t.cellFault(row.Line, i, cell, "must be a number between -1e100 and 1e100")
 	default:
 		return value, true
 	}
@@ -771,7 +771,7 @@ func (t *table) readNumber(row *importRow, i int, cell string) (float64, bool) {
 func (t *table) readDeviation(row *importRow, i int, cell string) (float64, bool) {
 	sd, err := t.number(cell)
 	if err != nil || !(sd > 0 && sd <= design.Largest) {
-		t.cellFault(row.Line, i, cell, "%s", wrongNumber(cell, err, "is no standard deviation; leave it blank where none is known, else write a number above 0"))
+		t.cellFault(row.Line, i, cell, "%s", wrongNumber(cell, err, "is not a standard deviation; write a number above 0, or leave it blank if you do not know it"))
 		return 0, false
 	}
 	return sd, true

@@ -100,7 +100,7 @@ func ruleTellMany(snap *ledger.Snapshot, told []NumberedTelling) (ruling, error)
 	}
 	switch n := len(told); {
 	case n == 0:
-		return ruling{}, design.NewInvalid("trials", "at least one trial is needed", nil)
+		return ruling{}, design.NewInvalid("trials", "give at least one trial", nil)
 	case n > mostTellings:
 		return ruling{}, design.NewInvalid("trials", fmt.Sprintf("results of %d trials are told; at most %d are possible in one request", n, mostTellings), n)
 	}
@@ -146,7 +146,7 @@ func checkTelling(snap *ledger.Snapshot, trial *ledger.Trial, t ledger.Telling, 
 	data := ledger.ToldData{Number: trial.Number, Telling: t}
 	faults := checkNote(t.Note)
 	if len(t.Metrics) == 0 && t.Parameters == nil && t.Note == "" {
-		faults.Add("metrics", nil, "at least one metric is needed")
+		faults.Add("metrics", nil, "give at least one metric")
 	}
 	wrong, refused := eachMetric(t.Metrics, func(name string, reading ledger.Reading) (design.Faults, error) {
 		return checkMetric(snap, trial, name, reading, before[name])
@@ -182,7 +182,7 @@ func checkMetric(snap *ledger.Snapshot, trial *ledger.Trial, name string, readin
 		return nil, err
 	}
 	if again {
-		faults.Add("metrics."+name, reading.Value, "%s stands twice for trial %d", name, trial.Number)
+		faults.Add("metrics."+name, reading.Value, "%s is given twice for trial %d", name, trial.Number)
 		return faults, nil
 	}
 	if _, told := trial.Metrics[name]; told {
@@ -251,10 +251,10 @@ func checkMetricName(snap *ledger.Snapshot, name string) design.Faults {
 func checkReading(metric string, r ledger.Reading) (faults design.Faults) {
 	at := "metrics." + design.Shorten(metric)
 	if !design.Computable(r.Value) {
-		faults.Add(at, nil, "a finite number of at most 1e100 in size is needed")
+		faults.Add(at, nil, "must be a number between -1e100 and 1e100")
 	}
 	if r.StdDev != nil && !(*r.StdDev > 0 && *r.StdDev <= design.Largest) {
-		faults.Add(at+".stddev", nil, "a standard deviation above 0 is needed; leave it out when it is not known")
+		faults.Add(at+".stddev", nil, "must be above 0; leave it out if you do not know it")
 	}
 	return faults
 }
@@ -306,7 +306,7 @@ func placeUsed(snap *ledger.Snapshot, trial *ledger.Trial, settings design.Setti
 	known, faults = snap.CompiledThen(trial.Number).KnownAt(placed, place, trial.Brought())
 	// The other faults say that an expression has no value there.
 	if lacks := len(faults) > 0 && faults[0].Field != ""; lacks && trial.Origin == ledger.Imported {
-		faults = design.Faults{{Field: "parameters", Message: fmt.Sprintf("cannot be others: the trial was imported without %s, which a limit depends on; exclude it, and import its row with the right settings", brought(faults[0].Field))}}
+		faults = design.Faults{{Field: "parameters", Message: fmt.Sprintf("cannot be changed: the trial was imported without %s, which a limit depends on; exclude it, and import its row with the right settings", brought(faults[0].Field))}}
 	}
 	return placed, candidateOf(place), known, faults
 }

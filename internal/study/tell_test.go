@@ -27,7 +27,7 @@ func TestTellingRules(t *testing.T) {
 	}{
 		"nothing":            {ledger.Telling{}, "metrics", "at least one"},
 		"unknown metric":     {ledger.Telling{Metrics: map[string]ledger.Reading{"yeild": {Value: 1}}}, "metrics.yeild", `did you mean "yield"`},
-		"not finite":         {ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: math.Inf(1)}}}, "metrics.yield", "finite"},
+		"not finite":         {ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: math.Inf(1)}}}, "metrics.yield", "must be a number between -1e100 and 1e100"},
 		"beyond computing":   {ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: -2e100}}}, "metrics.yield", "1e100"},
 		"no deviation":       {ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 1, StdDev: new(0.0)}}}, "metrics.yield.stddev", "above 0"},
 		"settings outside":   {ledger.Telling{Parameters: design.Settings{"temperature": design.NumberValue(600), "cycles": design.NumberValue(2)}}, "parameters.temperature", "10 times the range beyond 20 to 60"},
@@ -65,13 +65,13 @@ func TestTellingManyIsAllOrNothing(t *testing.T) {
 		wantFault(t, faultsOf(t, err), location, "")
 	}
 	_, err := ruleTellMany(b.snap, []NumberedTelling{yield(1, 1), yield(2, 2), yield(1, 3)})
-	wantFault(t, faultsOf(t, err), "trials[2].metrics.yield", "stands twice for trial 1")
+	wantFault(t, faultsOf(t, err), "trials[2].metrics.yield", "is given twice for trial 1")
 	b.must(ruleTellMany(b.snap, []NumberedTelling{yield(2, 2), yield(1, 1), impurity}))
 	if one, two := b.snap.Trial(1), b.snap.Trial(2); one.Metrics["yield"].Value != 1 || two.Metrics["yield"].Value != 2 || two.Status != ledger.StatusCompleted {
 		t.Errorf("%+v\n%+v", one, two)
 	}
 	_, err = ruleTellMany(b.snap, []NumberedTelling{yield(3, 1), yield(3, 1), yield(2, 1)})
-	wantFault(t, faultsOf(t, err), "trials[1].metrics.yield", "stands twice for trial 3")
+	wantFault(t, faultsOf(t, err), "trials[1].metrics.yield", "is given twice for trial 3")
 	ruled, err := ruleTellMany(b.snap, []NumberedTelling{yield(3, 1), yield(2, 1)})
 	b.refused(ruled, err, ErrConflict, "yield of trial 2 has been told already. To change it, use the trial's corrections (…/trials/2/corrections).")
 	if ruled, _ := ruleTellMany(b.snap, []NumberedTelling{yield(3, 1), {3, ledger.Telling{Note: "x"}}}); !slices.Equal(ruled.numbers, []int{3, 3}) || len(ruled.drafts) != 2 {
@@ -400,7 +400,7 @@ func TestResultsAreDoubtedByTheirDecisionsPrediction(t *testing.T) {
 		t.Fatalf("4.1 standard deviations: %+v", odd)
 	}
 	slip := DoubtTelling(b.snap, trial, yields(math.Round(expected.Mean*100)))
-	if len(slip) != 1 || !strings.Contains(slip[0].Text, "would fit: was the decimal point meant?") {
+	if len(slip) != 1 || !strings.Contains(slip[0].Text, "would fit: was the decimal point mistyped?") {
 		t.Errorf("a decimal point left out: %+v", slip)
 	}
 	if fraction := DoubtTelling(b.snap, trial, yields(expected.Mean/100)); len(fraction) != 1 || !strings.Contains(fraction[0].Text, "was a fraction typed instead of per cent?") {
@@ -419,7 +419,7 @@ func TestResultsAreDoubtedByTheirDecisionsPrediction(t *testing.T) {
 	}
 	tenth := ledger.Telling{Parameters: maps.Clone(trial.Parameters)}
 	tenth.Parameters["temperature"] = design.NumberValue(trial.Parameters["temperature"].Number / 10)
-	if doubts := DoubtTelling(b.snap, trial, tenth); len(doubts) != 1 || !strings.Contains(doubts[0].Text, "was chosen: was the decimal point or the sign meant elsewhere?") {
+	if doubts := DoubtTelling(b.snap, trial, tenth); len(doubts) != 1 || !strings.Contains(doubts[0].Text, "was chosen: was the decimal point or the sign mistyped?") {
 		t.Errorf("a tenth of the temperature: %+v", doubts)
 	}
 	// Put back to what was chosen nothing is odd, and the prediction holds again.
@@ -465,9 +465,9 @@ func TestRowsOfTrialsThatEndedAreAskedAbout(t *testing.T) {
 	for _, d := range doubtRows(b.snap, rows) {
 		got = append(got, d.Field+": "+d.Text)
 	}
-	if want := []string{"lines[2]: Its status is failed; imported, it waits for results until that is said here, too.",
-		"lines[3]: Its status is abandoned; imported, it waits for results until that is said here, too.",
-		"lines[6]: Its status is fail; imported, it waits for results until that is said here, too."}; !slices.Equal(got, want) {
+	if want := []string{"lines[2]: Its status is failed; the imported trial waits for results until you record that here, too.",
+		"lines[3]: Its status is abandoned; the imported trial waits for results until you record that here, too.",
+		"lines[6]: Its status is fail; the imported trial waits for results until you record that here, too."}; !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
 	}
 }
@@ -697,7 +697,7 @@ func TestUndoTakesBackOnesOwnLastTellingWithinAMinute(t *testing.T) {
 	told.Note = "overshoot"
 	b.must(ruleTell(b.snap, 1, told))
 
-	for sentence, err := range map[string]error{"Ana saved the last results": undo("person:another Ana", 1), "was not a saving": undo("person:ana", 2), "There is no trial 3": undo("person:ana", 3)} {
+	for sentence, err := range map[string]error{"Ana saved the last results": undo("person:another Ana", 1), "did not save results": undo("person:ana", 2), "There is no trial 3": undo("person:ana", 3)} {
 		if err == nil || !strings.Contains(err.Error(), sentence) {
 			t.Errorf("want %q, got %v", sentence, err)
 		}

@@ -180,10 +180,10 @@ func SameShape(before, after Definition) (faults Faults) {
 	for i, p := range before.Parameters {
 		q, at := after.Parameters[i], fmt.Sprintf("parameters[%d]", i)
 		if p.Name != q.Name {
-			faults.Add(at+".name", q.Name, "parameter %q cannot get another name", p.Name)
+			faults.Add(at+".name", q.Name, "parameter %q cannot be renamed", p.Name)
 		}
 		if p.Type != q.Type {
-			faults.Add(at+".type", q.Type, "parameter %q is of type %s, and cannot get another one", p.Name, p.Type)
+			faults.Add(at+".type", q.Type, "parameter %q is of type %s, and its type cannot be changed", p.Name, p.Type)
 			continue
 		}
 		for _, choice := range p.Choices {
@@ -195,9 +195,9 @@ func SameShape(before, after Definition) (faults Faults) {
 	for i, c := range before.Constraints {
 		switch q, at := after.Constraints[i], fmt.Sprintf("constraints[%d]", i); {
 		case c.Metric != q.Metric:
-			faults.Add(at+".metric", q.Metric, "constraint %q is of %q, and cannot get another metric", c.Name, c.Metric)
+			faults.Add(at+".metric", q.Metric, "constraint %q is on %q, and its metric cannot be changed", c.Name, c.Metric)
 		case c.Name != q.Name || c.Given() != q.Given():
-			faults.Add(at, nil, "constraint %q cannot get another name or kind: what is learned stays so, and what is of known form or sampled", c.Name)
+			faults.Add(at, nil, "constraint %q cannot be renamed, nor changed between learned, of known form and sampled", c.Name)
 		}
 	}
 	if before.Objective.Metric != after.Objective.Metric {

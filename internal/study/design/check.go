@@ -251,7 +251,7 @@ func (c *checker) bounds(p *Parameter, at string) {
 	case p.Logarithmic() && *p.Low < leastNumber:
 		c.faults.Add(at+".low", *p.Low, "low is too close to 0 for a log scale; choose a smaller unit")
 	case p.Logarithmic() && !Finite(*p.High / *p.Low):
-		c.faults.Add(at+".low", *p.Low, "high may be at most 1e300 times low on a log scale; raise low, or make the parameter its own logarithm")
+		c.faults.Add(at+".low", *p.Low, "high may be at most 1e300 times low on a log scale; raise low, or use the logarithm as the parameter")
 	}
 	if p.Type == Integer {
 		c.whole(*p.Low, at+".low")
@@ -313,7 +313,7 @@ func (c *checker) choices(p *Parameter, at string) {
 		if wrong := CheckName(choice); wrong != "" {
 			c.faults.Add(location, choice, "a choice %s", wrong)
 		} else if seen[choice] {
-			c.faults.Add(location, choice, "%q stands in the list twice", choice)
+			c.faults.Add(location, choice, "%q is in the list twice", choice)
 		}
 		seen[choice] = true
 	}
@@ -355,7 +355,7 @@ func (c *checker) remainder(p *Parameter, at string, types map[string]ParameterT
 		case kind != Real && kind != Integer:
 			c.faults.Add(location, name, "%q is of type %s; only real and integer parameters can share a total", name, kind)
 		case slices.Contains(p.Of[:i], name):
-			c.faults.Add(location, name, "%q stands in the list twice", name)
+			c.faults.Add(location, name, "%q is in the list twice", name)
 		}
 	}
 }
@@ -472,7 +472,7 @@ func (c *checker) contextNames() {
 			case c.taken[FoldCase(name)] != "":
 				c.faults.Add(location, name, nameTaken, name, c.taken[FoldCase(name)])
 			case slices.Contains(k.Context[:j], name):
-				c.faults.Add(location, name, "%q stands in the list twice", name)
+				c.faults.Add(location, name, "%q is in the list twice", name)
 			}
 			all[name] = true
 		}
@@ -491,7 +491,7 @@ func (c *checker) sharedMetrics() {
 			c.faults.Add(constraintAt(i)+".unit", k.Unit, "%s is in %s elsewhere; a metric has one unit", k.Metric, m.Unit)
 		}
 		if k.Plausible != nil && !slices.Equal(k.Plausible, m.Plausible) {
-			c.faults.Add(constraintAt(i)+".plausible", k.Plausible, "%s is plausible in another range elsewhere; a metric has one", k.Metric)
+			c.faults.Add(constraintAt(i)+".plausible", k.Plausible, "%s has another plausible range elsewhere; a metric has one", k.Metric)
 		}
 		first := slices.IndexFunc(c.d.Constraints, func(other Constraint) bool { return other.Metric == k.Metric })
 		if other := c.d.Constraints[first]; k.Expression != other.Expression || k.Sampled != other.Sampled || !slices.Equal(k.Context, other.Context) {
@@ -509,7 +509,7 @@ func (c *checker) limitsAgree() {
 				least, most = most, least
 			}
 			if k.Metric == other.Metric && k.Op != other.Op && least > most {
-				c.faults.Add(constraintAt(i)+".threshold", k.Threshold, "no %s is at least %s and at most %s, as %s and %s want it", k.Metric, formatNumber(least), formatNumber(most), other.Name, k.Name)
+				c.faults.Add(constraintAt(i)+".threshold", k.Threshold, "no %s is at least %s and at most %s, as %s and %s require", k.Metric, formatNumber(least), formatNumber(most), other.Name, k.Name)
 			}
 		}
 	}

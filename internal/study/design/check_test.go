@@ -163,9 +163,9 @@ var checkFaults = []checkFault{
 	{"same name in other case, beyond ASCII", func(d *Definition) { d.Parameters[2].Name, d.Parameters[3].Name = "ſtraße ω", "STRAßE Ω" }, "parameters[3].name", "is taken"},
 	{"same name, its accent encoded otherwise", func(d *Definition) { d.Parameters[2].Name, d.Parameters[3].Name = "débit", "De\u0301bit" }, "parameters[3].name", "is taken"},
 	{"same name but for what nobody sees", func(d *Definition) { d.Parameters[2].Name, d.Parameters[3].Name = "debit", "de\u200bbit" }, "parameters[3].name", "is taken"},
-	{"nothing that is seen", func(d *Definition) { d.Parameters[2].Name = "\ufeff" }, "parameters[2].name", "cannot be seen"},
-	{"what is not seen at the end", func(d *Definition) { d.Name = "Salt\u200b" }, "name", "cannot be seen"},
-	{"a name that turns what follows around", func(d *Definition) { d.Parameters[2].Name = "sa\u202elt" }, "parameters[2].name", "turn around"},
+	{"nothing that is seen", func(d *Definition) { d.Parameters[2].Name = "\ufeff" }, "parameters[2].name", "invisible character"},
+	{"what is not seen at the end", func(d *Definition) { d.Name = "Salt\u200b" }, "name", "invisible character"},
+	{"a name that turns what follows around", func(d *Definition) { d.Parameters[2].Name = "sa\u202elt" }, "parameters[2].name", "reverse the direction"},
 	{"reserved word", func(d *Definition) { d.Parameters[2].Name = "Note" }, "parameters[2].name", "cannot be a name"},
 	{"space at the end", func(d *Definition) { d.Parameters[2].Name = "salt " }, "parameters[2].name", "begin or end with a space"},
 	{"control character", func(d *Definition) { d.Parameters[2].Name = "sa\nlt" }, "parameters[2].name", "control characters"},
@@ -212,7 +212,7 @@ var checkFaults = []checkFault{
 	}, "input_constraints[1]", `with "a + b + c <= 1" it holds only where both sides are equal`},
 	{"a name of two words in an input constraint", func(d *Definition) {
 		d.Parameters[1].Name, d.InputConstraints[0] = "long cycles", "temperature + long cycles <= 50"
-	}, "input_constraints[0]", `from "cycles <= 50" on; "long cycles" cannot be used in an expression; it needs to be letters, digits and _`},
+	}, "input_constraints[0]", `from "cycles <= 50" on; "long cycles" cannot be used in an expression; it must be letters, digits and _`},
 	{"names that an input constraint may use", func(d *Definition) {
 		d.Parameters[1].Name, d.InputConstraints[0] = "long cycles", "temperature + long_cyc <= 50"
 	}, "input_constraints[0]", `the name "long_cyc" is unknown; it may use temperature, salt, time`},
@@ -249,7 +249,7 @@ var checkFaults = []checkFault{
 	{"two limits of one name", func(d *Definition) { d.Constraints[2].Name = "PH LOW" }, "constraints[2].name", "is taken by the name of constraints[1]"},
 	{"a limit named like another metric", func(d *Definition) { d.Constraints[1].Name = "colour" }, "recorded_metrics[0].metric", "is taken by the name of constraints[1]"},
 	{"a limit with a reserved name", func(d *Definition) { d.Constraints[1].Name = "default" }, "constraints[1].name", "cannot be a name"},
-	{"limits that no value keeps", func(d *Definition) { d.Constraints[1].Threshold = 8.5 }, "constraints[2].threshold", "no pH is at least 8.5 and at most 8, as pH low and pH high want it"},
+	{"limits that no value keeps", func(d *Definition) { d.Constraints[1].Threshold = 8.5 }, "constraints[2].threshold", "no pH is at least 8.5 and at most 8, as pH low and pH high require"},
 	{"a metric in two units", func(d *Definition) { d.Constraints[1].Unit, d.Constraints[2].Unit = "mV", "V" }, "constraints[2].unit", "pH is in mV elsewhere"},
 	{"recorded metric twice", func(d *Definition) { d.RecordedMetrics = append(d.RecordedMetrics, RecordedMetric{Metric: "Colour"}) }, "recorded_metrics[1].metric", "is taken"},
 	{"recorded and constrained", func(d *Definition) { d.RecordedMetrics[0].Metric = "pH" }, "recorded_metrics[0].metric", "is taken by the metric of constraints[1]"},

@@ -145,7 +145,7 @@ func (b *compiler) unavailable() {
 		}
 		a := &c.space.axes[i]
 		if a.Type == Remainder || a.Type == Real && a.step == 0 && c.Def.Candidates == nil {
-			b.faults.Add(at, nil, "%s takes any value in its range; only choices, whole numbers, steps and candidates can run out", name)
+			b.faults.Add(at, nil, "%s takes any value in its range; only choices, whole numbers, steps and candidates can be unavailable", name)
 			continue
 		}
 		for j, v := range c.Def.Unavailable[name] {
@@ -492,7 +492,7 @@ func (b *compiler) verify(costsGood bool) {
 	case len(s.probes) == 0:
 		b.faults.Add("parameters", nil, "no settings were found that keep every remainder within its low and high")
 	case !b.anyAvailable():
-		b.faults.Add("unavailable", nil, "nothing is left to suggest; something has to stay available")
+		b.faults.Add("unavailable", nil, "nothing is left to suggest; leave something available")
 	}
 	if costsGood {
 		b.verifyForms()

@@ -110,7 +110,7 @@ func (c *checker) unit(unit, location string) {
 	}
 }
 
-const nameTaken = "the name %q is taken by %s (upper and lower case do not make a difference)"
+const nameTaken = "the name %q is taken by %s (upper and lower case count as the same)"
 
 // claim reserves a name for what, such as "a parameter", and reports one that is invalid or taken.
 // Names in a study are unique, ignoring case.
@@ -141,7 +141,7 @@ func isIdentifier(name string) bool {
 	return name != "" && !slices.Contains(expressionWords, name)
 }
 
-const noIdentifier = "%q cannot be used in an expression; it needs to be letters, digits and _ beginning with a letter, and no word like and, or, not, in"
+const noIdentifier = "%q cannot be used in an expression; it must be letters, digits and _, begin with a letter, and not be a word such as and, or, not, in"
 
 // expressionWords have another meaning in expressions.
 var expressionWords = []string{"and", "or", "not", "in", "matches", "contains", "startsWith", "endsWith", "let", "if", "else", "true", "false", "nil"}

@@ -141,7 +141,7 @@ func (m *MarkedOtherwise) Error() string {
 	if m.Decimal == ',' {
 		name, other = other, name
 	}
-	return fmt.Sprintf("“%s” has a %s between thousands, and decimals were said to have it; write %s if that is meant, or say that decimals have a %s", Shorten(m.Text), name, m.meant, other)
+	return fmt.Sprintf("“%s” has a %s between thousands, which was said to be the decimal mark; write %s if that is meant, or say that decimals have a %s", Shorten(m.Text), name, m.meant, other)
 }
 
 // ReadCell is ReadNumber for a cell of a table, whose marks are known beforehand (see Habit). A
@@ -186,7 +186,7 @@ func HalfReading(value, deviation string) error {
 	case strings.TrimSpace(value):
 		return errors.New("write the value before its standard deviation, as in 0.31 ± 0.02, or leave it blank")
 	case strings.TrimSpace(deviation):
-		return errors.New("write the standard deviation behind ±, as in 0.31 ± 0.02, or the value alone")
+		return errors.New("write the standard deviation after ±, as in 0.31 ± 0.02, or the value alone")
 	}
 	return nil
 }

@@ -508,7 +508,7 @@ func (a *axis) checkReach(x float64, location string, how strictness, f *Faults)
 		f.Add(location, NumberValue(x), "%s cannot be on a logarithmic scale; it takes numbers above 0", formatNumber(x))
 	case there && kept.Number == x || how.unlimited && Computable(x) && Computable(u):
 	case !(u >= -furthest && u <= 1+furthest):
-		f.Add(location, NumberValue(x), "%s lies more than %d times the range beyond %s to %s; if it was really so, widen the bounds first", formatNumber(x), furthest, formatNumber(a.low), formatNumber(a.high))
+		f.Add(location, NumberValue(x), "%s lies more than %d times the range beyond %s to %s; if it was really used, widen the bounds first", formatNumber(x), furthest, formatNumber(a.low), formatNumber(a.high))
 	}
 }
 

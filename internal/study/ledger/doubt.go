@@ -416,7 +416,7 @@ func DoubtSettings(d design.Definition, chosen, kept, used design.Settings) []Do
 			text = append(text, fmt.Sprintf("That is above the highest that may be chosen, %s: was it really used?", say(*p.High)))
 		}
 		if isPowerOf(value.Number, chosen[p.Name].Number) {
-			text = append(text, fmt.Sprintf("%s was chosen: was the decimal point or the sign meant elsewhere?", say(chosen[p.Name].Number)))
+			text = append(text, fmt.Sprintf("%s was chosen: was the decimal point or the sign mistyped?", say(chosen[p.Name].Number)))
 		}
 		if len(text) > 0 {
 			doubt := Doubted{Parameter: p.Name, Value: value.Number, Expected: []float64{chosen[p.Name].Number, chosen[p.Name].Number}, Why: design.OpeningName(p.Name) + " " + say(value.Number) + "? " + strings.Join(text, " ")}
@@ -496,9 +496,9 @@ func (doubt *Doubt) slipText(unit string) string {
 	case slip.Power == -2 && unit == "%":
 		return would + "was a fraction typed instead of per cent?"
 	case slip.Power == 3 || slip.Power == -3:
-		return would + "was another unit or the decimal point meant?"
+		return would + "was another unit used, or the decimal point mistyped?"
 	}
-	return would + "was the decimal point meant?"
+	return would + "was the decimal point mistyped?"
 }
 
 const thinSpace = "\u202f"

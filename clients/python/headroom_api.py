@@ -1174,9 +1174,9 @@ class Client(_Connection):
 
         find: Only those that have each of these words, in any case, in their name, the first 4000 bytes of their description, or the names of their parameters and metrics.
 
-        after: Go on where a page ended: its next; a study that changes meanwhile goes to the front, where it is on no later page.
+        after: Continue after a page: the next that it answered. A study that changes meanwhile moves to the front, and is on no later page.
 
-        limit: At most so many; default and limit 1000.
+        limit: At most this many; default and limit 1000.
         """
         return self._json(
             "GET",
@@ -1211,7 +1211,7 @@ class Client(_Connection):
         *,
         idempotency_key: Optional[str] = None,
     ) -> Study:
-        """Make a study of an exported one, of up to 1024 MiB, with the same ledger and hashes. Needs: operator.
+        """Make a study from an exported one, of up to 1024 MiB, with the same ledger and hashes. Needs: operator.
 
         idempotency_key: Makes the request safe to repeat for 48 hours.
         """
@@ -1293,7 +1293,7 @@ class Client(_Connection):
         idempotency_key: Optional[str] = None,
         if_match: Optional[str] = None,
     ) -> TrialList:
-        """Ask for suggestions, each a round of its own; settings that are held are given, and the others chosen. Needs: operator of the study.
+        """Ask for suggestions, each a round of its own; settings in held are kept, and the algorithm chooses the others. Needs: operator of the study.
 
         idempotency_key: Makes the request safe to repeat for 48 hours.
 
@@ -1336,7 +1336,7 @@ class Client(_Connection):
     ) -> Iterator[Event]:
         """The events as they are written; resumable by Last-Event-ID. Needs: viewer of the study.
 
-        after: Start after this seq, 0 for all; Last-Event-ID, when sent, counts instead. Refused when the study has no such event, as after an older backup was restored.
+        after: Start after this seq, 0 for all; a Last-Event-ID is used instead. Refused if the study has no such event, as after an older backup was restored.
         """
         return self._stream(
             "GET",
@@ -1357,7 +1357,7 @@ class Client(_Connection):
 
         at: The study as it was after this ledger event.
 
-        decimal: How the table writes decimals, point or comma; with commas a semicolon stands between columns.
+        decimal: How the table writes decimals, point or comma; with commas, semicolons separate the columns.
         """
         return self._text(
             "GET",
@@ -1417,9 +1417,9 @@ class Client(_Connection):
     ) -> Import:
         """Import a table: each row a round, chosen then told; all rows or none. Needs: operator of the study.
 
-        dry_run: Store nothing, say what would be imported.
+        dry_run: Store nothing, and answer what would be imported.
 
-        ignore_unknown: Leave out columns that are no parameter and no metric.
+        ignore_unknown: Ignore columns that are neither a parameter nor a metric.
 
         beyond_bounds: Take in rows that were run with settings beyond the bounds; rows whose status says that they were run, as in an export, are taken in anyway.
 
@@ -1451,7 +1451,7 @@ class Client(_Connection):
 
         after: Only events with a higher seq.
 
-        limit: At most so many; default and limit 1000.
+        limit: At most this many; default and limit 1000.
 
         at: The study as it was after this ledger event.
         """
@@ -1515,7 +1515,7 @@ class Client(_Connection):
     ) -> Any:
         """Change limits, algorithm, model, bounds or available choices from the next decision on; units, steps, scales and plausible values that are not mentioned stay; with dry_run, say what that would change. Needs: operator of the study.
 
-        dry_run: Store nothing, answer the impact.
+        dry_run: Store nothing, and answer what would change.
 
         idempotency_key: Makes the request safe to repeat for 48 hours.
 
@@ -1552,7 +1552,7 @@ class Client(_Connection):
         idempotency_key: Optional[str] = None,
         if_match: Optional[str] = None,
     ) -> MadeShare:
-        """Make a read-only link with an expiry; its address is told this once. Needs: admin of the study.
+        """Make a read-only link with an expiry; only this answer has its address. Needs: admin of the study.
 
         idempotency_key: Makes the request safe to repeat for 48 hours.
 
@@ -1591,7 +1591,7 @@ class Client(_Connection):
     ) -> State:
         """What the next decision would use, recommendation and violation so far. Needs: viewer of the study.
 
-        without_gain: Leave out gain and stop, which are null then: drawing functions takes longer than all the rest.
+        without_gain: Leave out gain and stop, which are then null: they take longer than all the rest.
 
         at: The study as it was after this ledger event.
         """
@@ -1639,7 +1639,7 @@ class Client(_Connection):
 
         after: Only trials with a higher number.
 
-        limit: At most so many; default and limit 1000.
+        limit: At most this many; default and limit 1000.
 
         status: Only trials of these states, comma-separated.
 
@@ -1686,7 +1686,7 @@ class Client(_Connection):
     ) -> Trial:
         """Read a trial. Needs: viewer of the study.
 
-        wait: Answer when the trial is complete, or after so many seconds (at most 60); at once with at.
+        wait: Wait until the trial is complete, for at most this many seconds (60 or fewer); with at, there is no waiting.
 
         at: The study as it was after this ledger event.
         """
@@ -1731,7 +1731,7 @@ class Client(_Connection):
         idempotency_key: Optional[str] = None,
         if_match: Optional[str] = None,
     ) -> Trial:
-        """Say that what is doubted of a trial is right. Needs: operator of the study.
+        """Confirm that the doubted values of a trial are right. Needs: operator of the study.
 
         idempotency_key: Makes the request safe to repeat for 48 hours.
 
@@ -1758,7 +1758,7 @@ class Client(_Connection):
     ) -> Any:
         """Correct what was told; with dry_run, say what that would change. Needs: operator of the study.
 
-        dry_run: Store nothing, answer the impact.
+        dry_run: Store nothing, and answer what would change.
 
         idempotency_key: Makes the request safe to repeat for 48 hours.
 
@@ -1902,7 +1902,7 @@ class Client(_Connection):
         idempotency_key: Optional[str] = None,
         if_match: Optional[str] = None,
     ) -> Trial:
-        """Take back your own last telling of a trial, within a minute. Needs: operator of the study.
+        """Take back your own last results of a trial, within a minute. Needs: operator of the study.
 
         idempotency_key: Makes the request safe to repeat for 48 hours.
 
@@ -1956,7 +1956,7 @@ class Client(_Connection):
         *,
         idempotency_key: Optional[str] = None,
     ) -> MadeToken:
-        """Make an API token; its secret is told this once. Needs: admin.
+        """Make an API token; only this answer has its secret. Needs: admin.
 
         idempotency_key: Makes the request safe to repeat for 48 hours.
         """

@@ -230,7 +230,7 @@ func ParseRole(name string) (Role, error) {
 	if slices.Contains(Roles, Role(name)) {
 		return Role(name), nil
 	}
-	return "", fmt.Errorf("%q is no role: use %s, %s or %s", name, Viewer, Operator, Admin)
+	return "", fmt.Errorf("%q is not a role: use %s, %s or %s", name, Viewer, Operator, Admin)
 }
 
 // Includes reports whether r may do all that other may. An unknown role includes nothing and is
@@ -274,7 +274,7 @@ func Hash(secret string) []byte {
 
 // Errors of credentials and changes.
 var (
-	ErrNoCredentials = errors.New("no such credential")
+	ErrNoCredentials = errors.New("this token, link or session is not known: check it, or ask for a new one")
 	ErrExpired       = errors.New("this credential has expired or was revoked")
 	ErrUsed          = errors.New("this link has been used")
 	ErrNotFound      = errors.New("no such person, token, session, link or share")
@@ -369,9 +369,9 @@ func checkExpiry(at *time.Time, now time.Time, longest time.Duration) error {
 	case at == nil:
 		return nil
 	case !at.After(now):
-		return &Invalid{"expires_at", "lies in the past"}
+		return &Invalid{"expires_at", "is in the past"}
 	case at.UTC().Year() > lastYear:
-		return &Invalid{"expires_at", "lies beyond the year 9999"}
+		return &Invalid{"expires_at", "is after the year 9999"}
 	case longest > 0 && at.After(now.Add(longest)):
 		return &Invalid{"expires_at", fmt.Sprintf("is more than %d days away", int(longest.Hours()/24))}
 	}

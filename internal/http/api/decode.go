@@ -91,7 +91,7 @@ func decodeJSON(ctx context.Context, text []byte, into any) error {
 		return ctx.Err()
 	}
 	if len(check.duplicates) > 0 {
-		return problem.New(http.StatusBadRequest, "A key stands twice in one object.", check.duplicates...)
+		return problem.New(http.StatusBadRequest, "An object has the same key twice.", check.duplicates...)
 	}
 	if err := check.faults.Err(); err != nil {
 		return err
@@ -110,7 +110,7 @@ func withPosition(err error, text []byte) string {
 	}
 	at, wrong := int(syntax.Offset), syntax.Error()
 	if rest := text[max(at-1, 0):]; bytes.HasPrefix(rest, []byte("NaN")) || bytes.HasPrefix(rest, []byte("Infinity")) {
-		wrong = "JSON has no NaN and no Infinity; leave out what was not measured, and say of a trial without results that it failed"
+		wrong = "JSON has no NaN and no Infinity; leave out what was not measured, and report a trial without results as failed"
 	}
 	return position(text, at) + ": " + wrong
 }
@@ -257,7 +257,7 @@ func (c *jsonCheck) object(t reflect.Type) {
 			c.fault(nil, "must not contain the character U+0000")
 		}
 		if seen[key] && !c.duplicates.Full() {
-			c.duplicates.Add(c.at(), nil, "this key stands twice")
+			c.duplicates.Add(c.at(), nil, "this key is there twice")
 		}
 		if seen[key] = true; len(seen) > mostMembers {
 			c.path = c.path[:len(c.path)-1]

@@ -111,7 +111,7 @@ func operationObject(rt Route, schemas *schemas) object {
 		"default":               object{"$ref": "#/components/responses/Problem"},
 	}
 	if rt.Method == http.MethodGet && slices.Contains(rt.Query, atParameter) {
-		responses["304"] = object{"description": "If-None-Match names the ETag, the study's version, that would be answered"}
+		responses["304"] = object{"description": "Nothing has changed: If-None-Match names the study's present ETag"}
 	}
 	operation := object{
 		"operationId": rt.Name,

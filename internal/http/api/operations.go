@@ -352,7 +352,7 @@ func notNil[T any](list []T) []T {
 // maxPage is the largest and the default length of a page of a list.
 const maxPage = 1000
 
-var limitParameter = queryParameter{"limit", fmt.Sprintf("At most so many; default and limit %d", maxPage), 0}
+var limitParameter = queryParameter{"limit", fmt.Sprintf("At most this many; default and limit %d", maxPage), 0}
 
 func readLimit(q *request.Query) int64 { return q.Int("limit", 1, maxPage, maxPage) }
 

@@ -54,7 +54,7 @@ func (a *API) studyOperations() operations {
 			Summary: "List the studies, newest change first",
 			Query: []queryParameter{
 				{"find", "Only those that have each of these words, in any case, in their name, the first 4000 bytes of their description, or the names of their parameters and metrics", ""},
-				{"after", "Go on where a page ended: its next; a study that changes meanwhile goes to the front, where it is on no later page", ""},
+				{"after", "Continue after a page: the next that it answered. A study that changes meanwhile moves to the front, and is on no later page", ""},
 				limitParameter,
 			},
 		}, func(r *http.Request) (studyList, error) {
@@ -128,7 +128,7 @@ func (a *API) transferOperations() operations {
 	return operations{
 		"exportCSV": Operation{
 			Summary: "The trials as a table that can be imported again", Answer: "", AnswerType: "text/csv",
-			Query: []queryParameter{atParameter, {"decimal", "How the table writes decimals, point or comma; with commas a semicolon stands between columns", ""}},
+			Query: []queryParameter{atParameter, {"decimal", "How the table writes decimals, point or comma; with commas, semicolons separate the columns", ""}},
 			Handle: func(w http.ResponseWriter, r *http.Request) error {
 				decimals, err := request.Parse(r, readDecimals)
 				if err != nil {
@@ -147,7 +147,7 @@ func (a *API) transferOperations() operations {
 		"exportBundle": Operation{Handle: a.exportHandler("application/json", "json", a.Studies.Export), Summary: "The study with its ledger", Query: atOnly, Answer: ledger.Bundle{}},
 		"importCSV": Operation{
 			Summary: "Import a table: each row a round, chosen then told; all rows or none", Body: "", BodyType: "text/csv", Answer: importDocument{}, Writes: true,
-			Query: []queryParameter{{"dry_run", "Store nothing, say what would be imported", false}, {"ignore_unknown", "Leave out columns that are no parameter and no metric", false},
+			Query: []queryParameter{{"dry_run", "Store nothing, and answer what would be imported", false}, {"ignore_unknown", "Ignore columns that are neither a parameter nor a metric", false},
 				{"beyond_bounds", "Take in rows that were run with settings beyond the bounds; rows whose status says that they were run, as in an export, are taken in anyway", false},
 				{"decimal", "How the table writes decimals, point or comma, where its own numbers do not show it", ""}},
 			Handle: func(w http.ResponseWriter, r *http.Request) error {
@@ -184,7 +184,7 @@ func (a *API) transferOperations() operations {
 			},
 		},
 		"importBundle": Operation{Handle: a.importBundle, Largest: study.LargestBundle, Body: ledger.Bundle{}, Status: 201, Answer: studyDocument{}, Writes: true,
-			Summary: fmt.Sprintf("Make a study of an exported one, of up to %d MiB, with the same ledger and hashes", study.LargestBundle>>20)},
+			Summary: fmt.Sprintf("Make a study from an exported one, of up to %d MiB, with the same ledger and hashes", study.LargestBundle>>20)},
 	}
 }
 
@@ -325,7 +325,7 @@ func (a *API) ledgerOperations(events func(http.ResponseWriter, *http.Request) e
 		}),
 		"events": Operation{
 			Handle: events, StaysOpen: true, Summary: "The events as they are written; resumable by Last-Event-ID", Answer: "", AnswerType: "text/event-stream",
-			Query: []queryParameter{{"after", "Start after this seq, 0 for all; Last-Event-ID, when sent, counts instead. Refused when the study has no such event, as after an older backup was restored", int64(0)}},
+			Query: []queryParameter{{"after", "Start after this seq, 0 for all; a Last-Event-ID is used instead. Refused if the study has no such event, as after an older backup was restored", int64(0)}},
 		},
 	}
 }

@@ -190,7 +190,7 @@ func TestAForgedStudyIsRefused(t *testing.T) {
 	for data, want := range map[string]string{
 		`{"number": 1, "metrics": {"yield": {"value": 1e308}}}`:             "1e100",
 		`{"number": 2, "metrics": {"yield": {"value": 1}}}`:                 "no trial 2",
-		`{"number": 1, "metrics": {"yield": {"value": 1, "stddev": -1}}}`:   "standard deviation",
+		`{"number": 1, "metrics": {"yield": {"value": 1, "stddev": -1}}}`:   "stddev: must be above 0",
 		`{"number": 1, "metrics": {"yield": {"value": 1}}, "candidate": 0}`: "no request",
 	} {
 		forged := must.Get(ledger.Next(before, bundle.Events[2].At, "Ana", ledger.Draft{Kind: ledger.Told, Data: json.RawMessage(data)}))(t)

@@ -31,7 +31,7 @@ type preview struct {
 	Impact study.Impact `json:"impact"`
 }
 
-var dryRun = queryParameter{"dry_run", "Store nothing, answer the impact", false}
+var dryRun = queryParameter{"dry_run", "Store nothing, and answer what would change", false}
 
 func (a *API) trialOperations() operations {
 	return operations{
@@ -56,7 +56,7 @@ func (a *API) trialOperations() operations {
 			return a.Studies.PreviewCorrection(r.Context(), study.Command{By: who.By()}, request.StudyID(r), given)
 		}),
 		"ask": changing(a, severalTrials, Operation{
-			Summary: "Ask for suggestions, each a round of its own; settings that are held are given, and the others chosen", BodyOptional: true, Status: 201, Answer: trialList{},
+			Summary: "Ask for suggestions, each a round of its own; settings in held are kept, and the algorithm chooses the others", BodyOptional: true, Status: 201, Answer: trialList{},
 		}, func(r *http.Request, cmd study.Command, ask study.Ask) (*ledger.Snapshot, []int, error) {
 			start := time.Now()
 			defer func() { a.Asks.Observe(time.Since(start).Seconds()) }()
@@ -77,7 +77,7 @@ func (a *API) trialOperations() operations {
 			return single(a.Studies.Replicate(r.Context(), cmd, request.StudyID(r), number))
 		}),
 		"tell": changingTrial(a, Operation{Summary: "Report results of a trial", Light: true}, a.Studies.Tell),
-		"undo": changingTrial(a, Operation{Summary: "Take back your own last telling of a trial, within a minute", BodyOptional: true},
+		"undo": changingTrial(a, Operation{Summary: "Take back your own last results of a trial, within a minute", BodyOptional: true},
 			func(ctx context.Context, cmd study.Command, id string, number int, _ struct{}) (*ledger.Snapshot, error) {
 				return a.Studies.Undo(ctx, cmd, id, number)
 			}),
@@ -99,13 +99,13 @@ func (a *API) trialOperations() operations {
 		"abandon": a.closing(ledger.Abandoned, "Close a trial that will not be run"),
 		"exclude": a.closing(ledger.Excluded, "Leave a trial out of the model"),
 		"include": a.closing(ledger.Included, "Take an excluded trial back in"),
-		"confirm": changingTrial(a, Operation{Summary: "Say that what is doubted of a trial is right", BodyOptional: true},
+		"confirm": changingTrial(a, Operation{Summary: "Confirm that the doubted values of a trial are right", BodyOptional: true},
 			func(ctx context.Context, cmd study.Command, id string, number int, _ struct{}) (*ledger.Snapshot, error) {
 				return a.Studies.Confirm(ctx, cmd, id, number)
 			}),
 		"readTrial": Operation{
 			StaysOpen: true, Summary: "Read a trial", Answer: ledger.Trial{},
-			Query: []queryParameter{{"wait", "Answer when the trial is complete, or after so many seconds (at most 60); at once with at", 0}, atParameter},
+			Query: []queryParameter{{"wait", "Wait until the trial is complete, for at most this many seconds (60 or fewer); with at, there is no waiting", 0}, atParameter},
 			Handle: func(w http.ResponseWriter, r *http.Request) error {
 				number, err := request.TrialNumber(r)
 				if err != nil {

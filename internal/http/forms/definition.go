@@ -172,14 +172,14 @@ func (b definitionForm) parameter(i int, p *design.Parameter) Fields {
 	case design.Remainder:
 		fields = append(fields,
 			number(path+".total", templates.Input{Label: "Total", Class: "w1", Placeholder: "100"}, &p.Total),
-			list(path+".of", templates.Input{Label: "minus", Class: "w2", Help: "parameters, by commas"}, &p.Of))
+			list(path+".of", templates.Input{Label: "minus", Class: "w2", Help: "parameters, separated by commas"}, &p.Of))
 	}
 	fields = append(fields,
 		number(path+".low", templates.Input{Label: "Lowest", Class: "w1", Signed: true}, &p.Low),
 		number(path+".high", templates.Input{Label: "Highest", Class: "w1", Signed: true}, &p.High),
 		unit)
 	if p.Type == design.Real || p.Type == design.Integer {
-		suits := words.Either(b.changes, scales, append([]templates.Option{{Label: "as suits it"}}, scales...))
+		suits := words.Either(b.changes, scales, append([]templates.Option{{Label: "as suits the range"}}, scales...))
 		fields = append(fields, choice(path+".scale", templates.Input{Label: "Scale", Options: suits}, &p.Scale))
 	}
 	if p.Type == design.Real {
@@ -212,7 +212,7 @@ func (b definitionForm) unavailable(path string, p *design.Parameter) Field {
 			case p.Type != design.Categorical:
 				gone = append(gone, design.NumberValue(x))
 			case !slices.Contains(p.Choices, one):
-				t.Fault(name, fmt.Sprintf("%s is none of the choices", one))
+				t.Fault(name, fmt.Sprintf("%s is not one of the choices", one))
 			default:
 				gone = append(gone, design.TextValue(one))
 			}
@@ -240,8 +240,8 @@ func (b definitionForm) constraint(i int, c *design.Constraint) Fields {
 	fields = append(fields, plausibleRange(path, b.placeholder, &c.Plausible)...)
 	known := b.fixedLater(
 		text(path+".expression", templates.Input{Label: "Formula", Help: "from the parameters, such as 3*flow + 2*cycles", Class: "wide"}, &c.Expression),
-		list(path+".context", templates.Input{Label: "Values brought with each trial", Help: "names in the formula that are no parameters, by commas"}, &c.Context),
-		check(path+".sampled", templates.Input{Label: "Its value at each combination comes with every request (API)"}, &c.Sampled))
+		list(path+".context", templates.Input{Label: "Values brought with each trial", Help: "names in the formula that are not parameters, separated by commas"}, &c.Context),
+		check(path+".sampled", templates.Input{Label: "Every request brings its value at each combination (API)"}, &c.Sampled))
 	for i := range known {
 		known[i].fold = calculated
 	}
@@ -285,7 +285,7 @@ func (b definitionForm) model() Fields {
 		numbers("model.lambda", templates.Input{Label: "Regulariser λ", Kind: "number", Placeholder: "worked out"}, &m.Lambda),
 		startField(&m.Start),
 	}
-	seed := templates.Input{Label: "Seed", Kind: "number", Help: "makes the random parts repeatable", Placeholder: "chosen"}
+	seed := templates.Input{Label: "Seed", Kind: "number", Help: "makes random choices repeatable", Placeholder: "chosen"}
 	if !b.changes {
 		fields = append(fields, newField("seed", seed, func() string { return "" }, func(t *Typed, name string) { d.Seed = t.seed(name) }))
 	}
@@ -307,7 +307,7 @@ func startField(into **design.Start) Field {
 		switch written := t.numbersJSON(name); {
 		case written == nil:
 		case json.Unmarshal(written, &three) != nil || len(three) != 3:
-			t.Fault(name, "write three numbers, or nothing")
+			t.Fault(name, "write three numbers, or leave it empty")
 		default:
 			*into = &design.Start{Lengthscale: three[0], Variance: three[1], Lambda: three[2]}
 		}

@@ -153,7 +153,7 @@ func percent(path string, in templates.Input, into *float64, usual float64) Fiel
 			return
 		}
 		if *x <= 0 { // 0 would be taken for a blank field
-			t.Fault(name, "write a number above 0, or nothing for the usual one")
+			t.Fault(name, "write a number above 0, or leave it empty for the usual one")
 		}
 		*into = design.Scaled(*x, -2) // 0.7 / 100 is no 0.007
 	})

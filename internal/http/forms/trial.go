@@ -134,7 +134,7 @@ func (t *Typed) Correction(form Trial) study.Correction {
 		}
 		if typed := t.Text(f.Name); !there {
 			if typed != "" && view.Typed(t.Values, f.Name) {
-				t.Fault(f.Name, "somebody has taken this value back meanwhile: empty the field, and tell the value on the trial’s page")
+				t.Fault(f.Name, "somebody has taken this value back meanwhile: empty the field, and enter the value on the trial’s page")
 			}
 		} else if typed == "" {
 			c.Metrics[f.Label] = nil

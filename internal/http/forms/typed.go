@@ -48,7 +48,7 @@ func NewTyped(values url.Values, marks design.Marks) *Typed {
 		for i, text := range texts {
 			if design.CheckText(text) != "" {
 				texts[i] = strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", ""), "\ufffd")
-				t.Fault(name, "something here was no text and is taken out; look whether the rest is right")
+				t.Fault(name, "characters that are not text were removed; check that the rest is right")
 			}
 		}
 	}

@@ -37,18 +37,18 @@ var ways = []way{
 		why: "Trials that wait count as places already looked at, so that the next ones go elsewhere; ask for as many as you run at a time, results may come in any order. " +
 			"With every result five trials late it found better settings in our rehearsals, with about half the crossings, than the algorithms published for late results."},
 	{name: "each", label: "Hundreds of trials, as in production: each counts by what it brings, and every crossing of a limit counts", algorithm: "rpol-ucb",
-		why: "Keeps all crossings small in sum, and no margin pays for them. In our simulations of 200 trials each was far nearer to the best than with the usual answer, while the limit was crossed by somewhat more in sum. " +
+		why: "Keeps the sum of all crossings small; a trial well within a limit does not make up for one beyond it. In our simulations of 200 trials each was far nearer to the best than with the usual answer, while the limit was crossed by somewhat more in sum. " +
 			"Results may be late: trials that wait count as places already looked at."},
 	{name: "censored", label: "The same, and results come late by chance: after a while we count them as lost", algorithm: "rpol-censored-ucb", begin: map[string]string{"response_bound": "0"}, asks: []templates.Input{{Name: "delay_window", Label: "Trials to wait for a result", Help: "The window: a result that comes after so many further trials counts as lost."}},
-		why: "Made for random delays: a result counts as nothing until it comes, and for good where it comes after the window. In our simulations of late results it crossed the limit in fewer trials than with the answer before this one, though by more in sum, and they brought far less. " +
-			"Its theorem asks for widths with B and R, and for a response bound that is not 0, under “Advanced”."},
+		why: "Made for random delays: a result counts as 0 until it comes, and stays 0 if it comes after the window. In our simulations of late results it crossed the limit in fewer trials than with the answer before this one, though by more in sum, and they brought far less. " +
+			"Its theorem needs widths with B and R, and a response bound other than 0: set them under “Advanced”."},
 	{name: DriftWay, label: "The process drifts: columns age, seasons change, batches differ", algorithm: "rpol-sw-ucb", begin: map[string]string{"window": "30"}, asks: []templates.Input{{Name: "window", Label: "Trials that still tell the truth", Help: "The window: older ones are forgotten."}},
-		why: "Only the last trials count, so that old readings do not hold it back when the process has moved on. Say how many of them still tell the truth."},
+		why: "Only the last trials count, so that old readings do not mislead it when the process has changed. Say how many trials still tell the truth."},
 	{name: "safe", label: "Never cross a limit, and I know safe settings", algorithm: "stageopt", asks: []templates.Input{{Name: "safe_seeds", Label: "Safe settings",
 		Help: "Paste from a spreadsheet: the parameters’ names in the first row, in each further row settings known to be within every limit. One row is enough to begin."}},
-		why: "Starts from the settings that you know to be safe, widens the region that the model believes safe, and then looks for the best in it. It is slower, and as safe as the model’s band is right."},
+		why: "Starts from the settings that you know to be safe, widens the region that the model believes safe, and then looks for the best in it. It is slower, and only as safe as the model’s band is right."},
 	{name: "average", label: "A limit holds on average: one trial may make up for another", algorithm: "ckb-ucb",
-		why: "Keeps the average of every limit, not each trial: what is crossed today is paid back by distance tomorrow. Do not choose it where a single crossing does harm."},
+		why: "Keeps every limit on average, not in each trial: trials within a limit make up for those beyond it. Do not choose it where a single crossing does harm."},
 	{name: "known", label: "How the limits stand is known before each trial, as with arrivals, orders or prices, and they hold on average", algorithm: "scgp-ucb",
 		why: "Learns the objective alone. What was crossed waits in a queue that later trials work off, so that every limit holds on average, not in each trial. Under each limit open “It can be calculated, not measured” and write it as a formula, with the number that you bring to each trial."},
 	{name: "many", label: "More than ten settings", algorithm: "scbo",

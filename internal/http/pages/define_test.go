@@ -186,8 +186,8 @@ func TestWaysChooseAlgorithms(t *testing.T) {
 		"parameters.0.name": {"x"}, "parameters.0.type": {"real"}, "settings.beta.schedule": {"constant"}, "settings.beta.value": {"3"}}
 	for way, wants := range map[string][]string{
 		"usual": {"(log-cei)", "fewest trials"}, "late": {"(log-cei)", "any order"}, "drift": {"(rpol-sw-ucb)", `name="settings.window" value="30"`},
-		"safe": {"(stageopt)", `name="settings.safe_seeds"`, "spreadsheet"}, "average": {"(ckb-ucb)", "paid back", "in many trials where mixing settings from both sides of it pays"}, "many": {"(scbo)"},
-		"each": {"(rpol-ucb)", "no margin pays"}, "censored": {"(rpol-censored-ucb)", `name="settings.delay_window"`, `name="settings.response_bound" value="0"`, "Trials to wait for a result"},
+		"safe": {"(stageopt)", `name="settings.safe_seeds"`, "spreadsheet"}, "average": {"(ckb-ucb)", "make up for those beyond", "in many trials, where mixing settings from both sides of it pays"}, "many": {"(scbo)"},
+		"each": {"(rpol-ucb)", "does not make up for"}, "censored": {"(rpol-censored-ucb)", `name="settings.delay_window"`, `name="settings.response_bound" value="0"`, "Trials to wait for a result"},
 		"known": {"(scgp-ucb)", "as a formula"},
 	} {
 		form.Set("way", way)
@@ -271,7 +271,7 @@ func TestTheExampleOfAnImportCanBeImported(t *testing.T) {
 		if at := strings.Index(space, "0.123456789012345"); at > 0 {
 			page := string(postAs(s, study+"/import", s.Admin, url.Values{"text": {"x,base,yield\n1,K,2"}, "do": {"check"}}).Want(422).Body)
 			sitetest.Says(t, page, "<td>line 2</td><td>is not one of the 1 candidates</td>")
-			sitetest.Says(t, s.Page(study+"/report"), "1 listed combination, and no others", "<dt>Run out</dt><dd>base K")
+			sitetest.Says(t, s.Page(study+"/report"), "1 listed combination, and no others", "<dt>Unavailable</dt><dd>base K")
 		}
 		if imported := s.API("POST", study+"/import?dry_run=true", htmlText(example[1]), "Content-Type", "text/csv"); imported.Status != 200 {
 			t.Errorf("%s: %s", example[1], imported.Body)
@@ -314,7 +314,7 @@ func TestTheFormSaysWhichScaleSuits(t *testing.T) {
 		if !strings.Contains(page, c.says) || c.says == "" && strings.Contains(page, "on a logarithmic scale:") {
 			t.Errorf("%s: the form does not say %q", name, c.says)
 		}
-		sitetest.Says(t, page, `<option value="`+c.now+`" selected>`+map[string]string{"": "as suits it", "linear": "linear", "log": "logarithmic"}[c.now])
+		sitetest.Says(t, page, `<option value="`+c.now+`" selected>`+map[string]string{"": "as suits the range", "linear": "linear", "log": "logarithmic"}[c.now])
 		sitetest.Says(t, page, "half a sentence", `value="0,1"`)
 	}
 }

@@ -208,7 +208,7 @@ func TestAnotherFormUnderTheSameKeyIsRefused(t *testing.T) {
 		after.Set("key", "k")
 		post(s, path, before).Want(303)
 		stored := events(t, s, study)
-		page := string(post(s, path, after).Want(422).Says("This form was sent before", "Nothing of what it says now is saved yet").Lacks("Idempotency-Key").Body)
+		page := string(post(s, path, after).Want(422).Says("This form was sent before", "What it says now is not saved yet").Lacks("Idempotency-Key").Body)
 		for _, list := range after {
 			if list[0] != "k" && !strings.Contains(page, `value="`+list[0]+`"`) {
 				t.Errorf("%s does not hold %q any more", path, list[0])
@@ -413,7 +413,7 @@ func TestStandardDeviationsAreTyped(t *testing.T) {
 	s := sitetest.Beside(t)
 	study := newTrialOf(s, weighed)
 	for wrong, why := range map[string]string{
-		"71 ± few": "write a number such as", "71 ± 0": "", "± 2": "write the value before its standard deviation", "71 ±": "write the standard deviation behind ±",
+		"71 ± few": "write a number such as", "71 ± 0": "", "± 2": "write the value before its standard deviation", "71 ±": "write the standard deviation after ±",
 	} {
 		post(s, study+"/trials/1/tell", url.Values{"metric.0": {wrong}}).Want(422).Says(`aria-invalid="true"`, why)
 	}

@@ -201,11 +201,11 @@ var doneSentence = map[string]string{
 	"demo":       "The demo study is made. Its simulated lab is filling it now; this page follows.",
 	"changed":    "Changed. The change is in effect from the next decision on.",
 	"edited":     "Saved.",
-	"corrected":  "Corrected. Both values stand in the ledger.",
+	"corrected":  "Corrected. The ledger has both values.",
 	"closed":     "Saved.",
-	"confirmed":  "Saved: it is right as it is.",
+	"confirmed":  "Saved: the trial is right as it is.",
 	"saved":      "Saved. Thank you.",
-	"undone":     "Undone: results and settings are as they were. What was saved stands in the ledger, and a note stays.",
+	"undone":     "Undone: results and settings are as they were. The ledger has what was saved, and a note stays.",
 	"asked":      "Here is what to try next.",
 	"own":        "Your point is a trial now.",
 	"replicated": "The same settings are waiting to be run again.",
@@ -489,7 +489,7 @@ func submit(w http.ResponseWriter, r *http.Request, read func(*forms.Typed) subm
 	}
 	if errors.Is(err, study.ErrReused) { // the form was changed after the answer to it was lost
 		form.Values.Set("key", newKey(r))
-		err = problem.New(http.StatusUnprocessableEntity, "This form was sent before, and what it said then is saved. Nothing of what it says now is saved yet: send it again if that is to be saved, too.")
+		err = problem.New(http.StatusUnprocessableEntity, "This form was sent before, and that is saved. What it says now is not saved yet: to save it, too, send it again.")
 	}
 	if odd, ok := errors.AsType[*study.Doubtful](err); ok {
 		return asked.doubted(form.Shown(), odd.Doubts)

@@ -114,7 +114,7 @@ func (s People) listTokensOn(r *http.Request, page *templates.PeoplePage) error 
 
 // sentTwice is shown in place of a secret that was shown before.
 var sentTwice = &templates.Secret{Title: "This form was sent twice",
-	Help: "What it makes was made the first time, and its secret was in that answer alone. Where nobody has it, revoke what was made below and make another."}
+	Help: "It was made the first time, and only that answer showed its secret. If nobody has the secret, revoke it below and make another."}
 
 // makingSecret makes something with a secret, which tell shows this once. Faults are shown by again
 // in a form with these fields, if there is one.
@@ -361,7 +361,7 @@ func (s *Site) Home(w http.ResponseWriter, r *http.Request) error {
 func SignIn(w http.ResponseWriter, r *http.Request, status int) error {
 	page := newPage(r, "Sign in", "narrow")
 	if r.Method == http.MethodPost && strings.HasPrefix(r.URL.Path, "/studies/") {
-		page.Error = "Nothing was saved: your sign-in has ended. Once you have signed in, what you typed stands in its form again."
+		page.Error = "Nothing was saved: your sign-in has ended. Once you have signed in, what you typed is in its form again."
 	}
 	return show(w, r, status, templates.SignInView(page))
 }

@@ -220,7 +220,7 @@ func TestErrorPagesSayWhatWouldBeRight(t *testing.T) {
 		s.Call("GET", path, viewer, nil, "Accept", "text/html").Want(status).Says("(viewer)", `<a href="/studies">Studies</a>`)
 	}
 	s.Call("GET", "/studies/new", viewer, nil, "Accept", "text/html").Want(403).Says("This needs the role operator, and yours is viewer. Ask an admin for it.")
-	const kept = "Nothing was saved: your sign-in has ended. Once you have signed in, what you typed stands in its form again."
+	const kept = "Nothing was saved: your sign-in has ended. Once you have signed in, what you typed is in its form again."
 	s.Call("POST", "/studies/nothing-here/edit", "", nil, "Accept", "text/html").Want(401).Says(kept)
 	s.Call("POST", "/sign-out", "", nil, "Accept", "text/html").Want(401).Lacks(kept)
 	at := html.UnescapeString(string(s.Call("GET", "/studies/"+s.NewStudy(screened)+"/board?at=999", viewer, nil, "Accept", "text/html").Want(422).Body))

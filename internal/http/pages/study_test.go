@@ -413,7 +413,7 @@ func TestNobodyIsToPressWhatIsNotThere(t *testing.T) {
 // and on no other's.
 func TestWhatOnlyTheSumKeeps(t *testing.T) {
 	s := sitetest.Beside(t)
-	const said = "may break a limit in many trials where mixing settings from both sides of it pays; the sum over all trials is what it keeps"
+	const said = "may break a limit in many trials, where mixing settings from both sides of it pays; it keeps only the sum over all trials within the limit"
 	for name, says := range map[string]func(testing.TB, string, ...string){"ckb-ucb": sitetest.Says, "rpol-ucb": sitetest.Lacks} {
 		study := "/studies/" + s.NewStudy(strings.Replace(sitetest.Screen, "rpol-ucb", name, 1))
 		s.API("POST", study+"/ask", nil).Want(201)

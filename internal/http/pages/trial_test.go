@@ -163,7 +163,7 @@ func TestWhyATrialFailed(t *testing.T) {
 		sitetest.Says(t, page(), `value="settings">These settings failed`, `value="chance">Bad luck`, `value="abandoned">It will not be run`)
 		post(s, address+"/close", url.Values{"kind": {step.kind}, "reason": {step.reason}}).Want(303)
 		sitetest.Says(t, page(), step.shown, step.ledger, "Nothing was measured.")
-		sitetest.Lacks(t, page(), "Each result will stand here")
+		sitetest.Lacks(t, page(), "Each result will appear here")
 		trial := s.API("GET", address, nil).Want(200).JSON()
 		if got, _ := trial["cause"].(string); got != step.cause {
 			t.Errorf("%s: cause %q", step.kind, got)

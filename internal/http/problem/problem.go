@@ -8,6 +8,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"headroom/internal/account"
 	"headroom/internal/study"
@@ -84,7 +85,7 @@ func later(seconds, status int, detail string) *Problem {
 var (
 	NoSuchThing = New(http.StatusNotFound, "There is nothing here, or nothing that you may know of.")
 	NoSuchPath  = New(http.StatusNotFound, "The API has nothing at this path; /api/v1/docs lists what there is.")
-	OneStudy    = New(http.StatusForbidden, "What you came in with is for one study and nothing else.")
+	OneStudy    = New(http.StatusForbidden, "Your token or link is for one study and nothing else.")
 	NoPerson    = New(http.StatusForbidden, "Only people have devices; tokens and share links have none.")
 	FullSignIn  = New(http.StatusForbidden, "This needs a sign-in by a link; a PIN, a token or a share link does not do.")
 	DeadLink    = New(http.StatusNotFound, "This link has expired, was revoked, or never was. Ask whoever sent it for a new one.")
@@ -137,7 +138,7 @@ func Of(err error) *Problem {
 	}
 	for _, known := range statusOf {
 		if errors.Is(err, known.err) {
-			return New(known.status, err.Error())
+			return New(known.status, design.Capitalised(strings.TrimSuffix(err.Error(), "."))+".")
 		}
 	}
 	if damaged, ok := errors.AsType[*study.Damaged](err); ok {

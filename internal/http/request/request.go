@@ -126,7 +126,7 @@ func (q *Query) Err() error {
 func (q *Query) One(name string) (string, bool) {
 	values := q.values[name]
 	if len(values) > 1 {
-		q.fault(name, "stands more than once", nil)
+		q.fault(name, "is given more than once", nil)
 	}
 	if len(values) == 0 {
 		return "", false
@@ -156,7 +156,7 @@ func (q *Query) Mark(name string) *study.Mark {
 	}
 	mark, err := study.ParseMark(text)
 	if err != nil {
-		q.fault(name, "must be the next of a page", text)
+		q.fault(name, "must be the next of an earlier page", text)
 	}
 	return &mark
 }

@@ -42,7 +42,7 @@ func (c *certificate) current(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	case err == nil && c.good != nil:
 		slog.Info("the certificate was renewed", "file", c.cert, "until", found.Leaf.NotAfter)
 	case err != nil && c.good != nil:
-		slog.Warn("the certificate was changed and does not do; the one before is shown", "file", c.cert, "error", err)
+		slog.Warn("the new certificate cannot be used; the one before stays in use", "file", c.cert, "error", err)
 		return c.good, nil
 	case err != nil:
 		return nil, err

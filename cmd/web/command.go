@@ -57,7 +57,7 @@ func plain(do action) func(*flag.FlagSet) action {
 // commands is a function because help reads the list that it stands in.
 func commands() []command {
 	return []command{
-		{"serve", "", "run the server (what is said without a command)", serveHelp, serve},
+		{"serve", "", "run the server (also without a command)", serveHelp, serve},
 		{"link", "", "print a new sign-in link for the first admin", "", plain(configured(link))},
 		{"token", "", "make an API token and print it, this once", "", token},
 		{"migrate", "", "bring the database to this program's schema, or to another for an older program", "", migrate},
@@ -67,15 +67,15 @@ func commands() []command {
 		{"simulate", "", "play an algorithm on a test problem with a known optimum", simulateHelp, simulate},
 		{"rehearse", "", "play whole studies of a table or problem whose truth is known, and judge them", rehearseHelp, rehearse},
 		{"judge", "", "play the standard set of rehearsals and print one table", judgeHelp, judge},
-		{"bench", "", "measure this machine: what asks, tells and readouts take, in ms and in Cholesky factors", benchHelp, benchmark},
+		{"bench", "", "measure this machine: how long asks, tells and readouts take, in ms and in Cholesky factors", benchHelp, benchmark},
 		{"studies", "[WORD …]", "list the studies that have each word: id, state, trials, how many wait, name; with -json all of each", remoteHelp, studiesRemote},
-		{"ask", "STUDY [SETTING=VALUE …]", "ask a running server for the next trial, or for what it leaves open: temperature=40 is held", remoteHelp, askRemote},
+		{"ask", "STUDY [SETTING=VALUE …]", "ask a running server for the next trial; temperature=40 holds that setting, and the others are chosen", remoteHelp, askRemote},
 		{"tell", "STUDY NUMBER METRIC=VALUE …", "say what came out, as in yield=71.2 impurity=0.31±0.02", remoteHelp, tellRemote},
 		{"fail", "STUDY NUMBER REASON", "say that a trial failed: because of its settings, or with -chance by chance", remoteHelp, failRemote},
 		{"export", "STUDY", "write the study's trials as CSV, with -json the study with its ledger", remoteHelp, exportRemote},
-		{"watch", "STUDY", "write a line for each event, those to come too", remoteHelp, watchRemote},
+		{"watch", "STUDY", "write a line for each event, and for new ones as they come", remoteHelp, watchRemote},
 		{"health", "", "ask the running server whether it is ready", "It asks the server at HEADROOM_URL, or at HEADROOM_LISTEN on this machine.", plain(configured(health))},
-		{"completion", "bash|zsh|fish", "print what lets bash, zsh or fish complete commands and flags", completionHelp, plain(completion)},
+		{"completion", "bash|zsh|fish", "print the completion of commands and flags for bash, zsh or fish", completionHelp, plain(completion)},
 		{"version", "", "print which build this is", "", plain(func(context.Context, []string) error { return say(version) })},
 		{"help", "[COMMAND]", "print this, or a command's own help, as COMMAND -h does", "", plain(help)},
 	}
@@ -92,7 +92,7 @@ Settings come from the environment:
   HEADROOM_DATA_DIR         the data folder (./data; for root /var/lib/headroom where PostgreSQL's user cannot enter ./data)
   HEADROOM_ADMIN_TOKEN      the first admin's API token (else made once, in the file admin-token of the data folder)
   HEADROOM_URL              the server that studies, ask, tell, fail, export, watch and health talk to (else the one of this machine)
-  HEADROOM_TOKEN            the API token that they show it (else, on the server's own machine, the file admin-token)
+  HEADROOM_TOKEN            the API token that they send (else, on the server's own machine, the file admin-token)
   HEADROOM_TLS_CERT, _KEY   files of a certificate and its key, to serve https
   HEADROOM_TRUSTED_PROXIES  networks whose X-Forwarded-For is believed, as in 10.0.0.0/8,192.168.1.7/32
 `
@@ -233,7 +233,7 @@ var tokenFlags = map[string]string{"study_id": "study", "expires_at": "days"}
 func nonEmptyFlag(set *flag.FlagSet, name, usage string, to func(text string)) {
 	set.Func(name, usage, func(text string) error {
 		if text == "" {
-			return errors.New("it is empty; leave it out, or say which")
+			return errors.New("it is empty; leave it out, or give a value")
 		}
 		to(text)
 		return nil
@@ -241,7 +241,7 @@ func nonEmptyFlag(set *flag.FlagSet, name, usage string, to func(text string)) {
 }
 
 func migrate(set *flag.FlagSet) action {
-	target := set.Uint("to", 0, "the schema to go to, up or down; 0 = this program's. A step down says in its file what it drops")
+	target := set.Uint("to", 0, "the schema to go to, up or down; 0 = this program's. The file of a step down says what it drops")
 	return configured(func(ctx context.Context, c config, _ []string) error {
 		return withDatabase(ctx, c, anyCopys, func(url string) error {
 			if *target == 0 {
@@ -339,7 +339,7 @@ func verify(ctx context.Context, args []string) error {
 		return err
 	}
 	if !found.OK {
-		return fmt.Errorf("%s does not hold: the ledger is intact: %t, numbers that differ: %d", args[0], found.LedgerIntact, len(found.Different))
+		return fmt.Errorf("%s does not verify: ledger intact: %t, numbers that differ: %d", args[0], found.LedgerIntact, len(found.Different))
 	}
 	return nil
 }
@@ -348,7 +348,7 @@ const completionHelp = `bash:  source <(headroom completion bash)
 zsh:   source <(headroom completion zsh)      after compinit
 fish:  headroom completion fish | source
 
-The line goes into ~/.bashrc, ~/.zshrc or ~/.config/fish/config.fish.`
+Put the line into ~/.bashrc, ~/.zshrc or ~/.config/fish/config.fish.`
 
 // completion prints a shell's script, which completes commands, flags and, elsewhere, files.
 func completion(_ context.Context, args []string) error {

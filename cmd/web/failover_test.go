@@ -380,7 +380,7 @@ func TestAPrimaryThatLacksSomethingIsRefused(t *testing.T) {
 	w.primary.Kill()
 	w.standby.Start()
 	w.promote()
-	why := fmt.Sprintf("study %s was seen at version %d, and stands at version 1", id, version)
+	why := fmt.Sprintf("study %s was seen at version %d, and there it is at version 1", id, version)
 	w.refuses(id, why)
 	w.kill()
 	w.cannotStart(why)

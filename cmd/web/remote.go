@@ -125,7 +125,7 @@ func (r *remote) post(ctx context.Context, id, name string, body, answer any) er
 	}
 	response, err := r.send(ctx, http.MethodPost, studyPath(id, name), text)
 	if errors.Is(err, errSilent) {
-		return fmt.Errorf("%w. What it was asked for may come about all the same", err)
+		return fmt.Errorf("%w. What you asked for may still be done", err)
 	}
 	if err != nil {
 		return err
@@ -262,7 +262,7 @@ func explainError(address string, err error) error {
 		return silentError(address)
 	}
 	if untrusted, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
-		return fmt.Errorf("the certificate of %s does not do (%w): ask for the server by a name that stands in it, and say in SSL_CERT_FILE where one is that this machine does not know", address, untrusted.Err)
+		return fmt.Errorf("the certificate of %s is not accepted (%w): use a server name that is in it; if this machine does not know its issuer, name the issuer's file in SSL_CERT_FILE", address, untrusted.Err)
 	}
 	if asked, ok := errors.AsType[*url.Error](err); ok {
 		return fmt.Errorf("the server at %s cannot be asked (%w)", address, asked.Err)

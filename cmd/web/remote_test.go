@@ -167,7 +167,7 @@ func TestCommandsAskAServer(t *testing.T) {
 	complained("held.temperature: must be a number", "ask", study.ID, "temperature=warm")
 	complained("each setting once", "ask", study.ID, "temperature=41", "temperature=42")
 	complained(`"x" for flag -count: see “headroom ask -h”`, "ask", study.ID, "-count", "x")
-	complained("headroom: -days: lies in the past", "token", "-days", "-1")
+	complained("headroom: -days: is in the past", "token", "-days", "-1")
 	complained("yield=NaN: write a number such as", "tell", study.ID, "2", "yield=NaN")
 	complained("must look like", "tell", study.ID, "2", "yield")
 	complained("not the number of a trial", "tell", study.ID, "first", "yield=3")
@@ -249,7 +249,7 @@ func TestCommandsEndAtASilentServer(t *testing.T) {
 	defer close(over)
 	settings := []string{"HEADROOM_URL=" + server.URL, "HEADROOM_TOKEN=secret"}
 	for words, says := range map[string]string{
-		"ask -timeout 50ms study":    "did not answer in time: it is starting, stands still or has too much to do; its log says which. What it was asked for may come about all the same",
+		"ask -timeout 50ms study":    "did not answer in time: it is starting, is frozen or has too much to do; its log says which. What you asked for may still be done",
 		"export study -timeout=50ms": "the server at " + server.URL + " did not answer in time",
 	} {
 		if _, complaint, err := output(t, program(t, t.TempDir(), settings, strings.Fields(words)...)); err == nil || !isOneLine(complaint, says) {
@@ -336,7 +336,7 @@ func TestHealthSaysWhatIsSo(t *testing.T) {
 	defer secured.Close()
 	for address, says := range map[string]string{
 		"http://127.0.0.1:1": "no server answers at",
-		silent:               "did not answer in time: it is starting, stands still or has too much to do",
+		silent:               "did not answer in time: it is starting, is frozen or has too much to do",
 		another:              "is not Headroom",
 		strings.Replace(another, "http", "https", 1): "cannot be asked",
 		secured.URL: "SSL_CERT_FILE",

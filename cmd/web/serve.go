@@ -37,7 +37,7 @@ const (
 	largestHeader = 64 << 10
 )
 
-const serveHelp = `It prints a sign-in link for the first admin, good once and for ten minutes, when its output is seen on a terminal; where that goes to a
+const serveHelp = `It prints a sign-in link for the first admin, good once and for ten minutes, when its output is a terminal; if that goes to a
 file, “headroom link” prints one while the server runs, started with the same settings and by the same user.`
 
 // serve runs the server until a signal.
@@ -73,7 +73,7 @@ func serveUntil(ctx context.Context, c config, wantsLink bool) error {
 				return err
 			}
 		} else {
-			slog.Info("a sign-in link is printed by the command", "run", os.Args[0]+" link")
+			slog.Info("this command prints a sign-in link", "run", os.Args[0]+" link")
 		}
 		return serveRequests(ctx, c, listener, store, public)
 	})

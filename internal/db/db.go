@@ -105,7 +105,7 @@ func begin(ctx context.Context, url, file string, inUse bool) (*DB, error) {
 // server that lacks it.
 func (d *DB) Keep() error {
 	if err := d.fence.save(); err != nil {
-		return fmt.Errorf("what is seen of the database cannot be kept, HEADROOM_DATA_DIR must be a folder that can be written to: %w", err)
+		return fmt.Errorf("what is seen of the database cannot be kept: HEADROOM_DATA_DIR must be a folder that can be written to: %w", err)
 	}
 	d.background.Go(func() { d.fence.saveChanges(d.running) })
 	return nil
@@ -478,7 +478,7 @@ func unavailable(ctx context.Context, err error) error {
 		err = errSilent // only the breaker cancels what a caller still waits for
 	}
 	if pgError(err).Code != "" && lostConnection(err) {
-		return fmt.Errorf("%w (%w)", &study.Later{Sentence: "The database is there, and cannot do this now."}, err)
+		return fmt.Errorf("%w (%w)", &study.Later{Sentence: "The database answers, but cannot do this now."}, err)
 	}
 	if errors.Is(err, errSilent) || lostConnection(err) {
 		return fmt.Errorf("%w: %w", study.ErrUnavailable, err)

@@ -84,7 +84,7 @@ func (f *fence) load() error {
 		err = json.Unmarshal(text, &kept)
 	}
 	if err != nil {
-		return fmt.Errorf("what was seen of the database cannot be read: %w: mend that, or, where no database server can have gone back, remove %s", err, f.file)
+		return fmt.Errorf("the file of what was seen of the database cannot be read: %w: mend it; if no database server can have gone back, remove %s instead", err, f.file)
 	}
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -266,7 +266,7 @@ func (f *fence) hasAll(ctx context.Context, conn *pgconn.PgConn, is identity, kn
 		return missing.Err
 	case len(missing.Rows) > 0:
 		row := missing.Rows[0]
-		return f.behind(is, fmt.Sprintf("study %s was seen at version %s, and stands at version %s there without that event", row[0], row[1], row[2]))
+		return f.behind(is, fmt.Sprintf("study %s was seen at version %s, and there it is at version %s without that event", row[0], row[1], row[2]))
 	}
 	return nil
 }
@@ -304,7 +304,7 @@ func (f *fence) behind(is identity, why string) error {
 	}
 	return &study.Behind{
 		Sentence: fmt.Sprintf("The database server is refused: %s. What was stored would be missing there.", why),
-		Advice:   fmt.Sprintf("It is %s. Let a server be reached that has what was stored, and make this one its standby; only if that is lost for good, %s.", is.address, undo),
+		Advice:   fmt.Sprintf("It is %s. Make a server reachable that has what was stored, and this one its standby; only if that is lost for good, %s.", is.address, undo),
 	}
 }
 

@@ -102,7 +102,7 @@ func migrateOn(ctx context.Context, pool *sql.DB, target uint, inUse bool) error
 	case present > migrations.Latest:
 		return newerDatabase(present)
 	case inUse && present < target:
-		return fmt.Errorf("it is at schema %d, and this program needs %d: take the program of the server that uses it, or begin to serve with this one, or run “headroom migrate”", present, target)
+		return fmt.Errorf("it is at schema %d, and this program needs %d: use the program version of the server that uses it, or start this one as the server, or run “headroom migrate”", present, target)
 	}
 	if target == 0 {
 		err = steps.Down()

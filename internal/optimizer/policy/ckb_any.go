@@ -3,7 +3,7 @@ package policy
 import "slices"
 
 var ckbAny = Description{
-	Name: "ckb", Title: "Primal-dual with a rule of exploration each for objective and limits",
+	Name: "ckb", Title: "Primal-dual with separate exploration rules for objective and limits",
 	Source:   ckbUCB.Source + ", Algorithm 1",
 	Feedback: ckbUCB.Feedback,
 	Summary:  "The primal-dual method in general: say how the objective is explored and how the limits are; ckb-ucb, ckb-ts and ckb-rand use one rule for both.",

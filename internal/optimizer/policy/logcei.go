@@ -12,6 +12,8 @@ var logCEI = Description{
 	Name: "log-cei", Title: "Expected improvement within limits",
 	Source: "Schonlau, Welch, Jones: Global versus Local Search in Constrained Optimization of Computer Models, 1998; " +
 		"Letham, Karrer, Ottoni, Bakshy: Constrained Bayesian Optimization with Noisy Experiments, 2019; " +
+		"Frazier, Powell, Dayanik: The Knowledge-Gradient Policy for Correlated Normal Beliefs, 2009; " +
+		"Ungredda, Branke: Bayesian Optimisation for Constrained Problems, 2021; " +
 		"Ament, Daulton, Eriksson, Balandat, Bakshy: Unexpected Improvements to Expected Improvement for Bayesian Optimization, 2023",
 	Feedback: rpolUCB.Feedback,
 	Summary:  "The default: finds the best settings within the limits in few trials, weighing what a trial may gain with its chance to stay within every limit.",
@@ -26,8 +28,8 @@ var cautionSetting = Setting{Name: "caution", Type: Number, Default: 1.0, Low: l
 
 var mostRiskSetting = Setting{Name: "most_risk", Type: Number, Per: PerConstraint, Low: limit(0), High: limit(1), LowExclusive: true,
 	DefaultMeans: "any risk is taken that is worth it",
-	Meaning: "largest chance of breaking a limit that a suggestion may have while there is one with less, and the share of the model’s trials that may break it: when more have, the next are safer. " +
-		"One number is for all limits together, an object gives each limit that it names one of its own"}
+	Meaning: "largest chance of breaking a limit that a suggestion may have while one with less is possible, and the largest share of the model’s trials that may break it: if more have, the next are safer. " +
+		"One number is for all limits together; an object gives each limit that it names a number of its own"}
 
 // checkRisk refuses a risk for a limit whose value is known at the decision: it is kept wherever
 // that is possible.

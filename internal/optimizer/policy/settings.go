@@ -371,7 +371,7 @@ func (r *resolver) object(path string, raw json.RawMessage, word string, fields 
 }
 
 func (r *resolver) parseBeta(s Setting, path string, raw json.RawMessage) Beta {
-	const least = "a width of at least 0 is needed"
+	const least = "must be a width of at least 0"
 	b := Beta{Schedule: "constant"}
 	if json.Unmarshal(raw, &b.Value) == nil {
 		_ = r.sensible(path, b.Value) && r.want(b.Value >= 0, path, least)
@@ -391,9 +391,9 @@ func (r *resolver) parseBeta(s Setting, path string, raw json.RawMessage) Beta {
 			r.want(!given["B"] && !given["R"] && !given["p"], path, "B, R and p belong to the theory schedule")
 		return b
 	}
-	bound := r.want(given["B"] && b.B >= 0, path+".B", "a bound on the function's norm is needed, at least 0")
+	bound := r.want(given["B"] && b.B >= 0, path+".B", "must be a bound on the function's norm, at least 0")
 	noise := word == "srinivas" && r.want(!given["R"], path+".R", "belongs to the theory schedule: this one is for noise of at most √λ") ||
-		word == "theory" && r.want(given["R"] && b.R >= 0, path+".R", "the noise scale is needed, at least 0")
+		word == "theory" && r.want(given["R"] && b.R >= 0, path+".R", "must be the noise scale, at least 0")
 	_ = bound && noise &&
 		r.want(b.P > 0 && b.P < 1, path+".p", "must be between 0 and 1") &&
 		r.want(!given["value"], path+".value", "belongs to the constant and sqrt_log schedules")

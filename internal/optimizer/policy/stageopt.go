@@ -12,7 +12,7 @@ var stageOpt = Description{
 	Name: "stageopt", Title: "Safe exploration in two stages",
 	Source:         "Sui, Zhuang, Burdick, Yue: Stagewise Safe Bayesian Optimization with Gaussian Processes, 2018",
 	Feedback:       safeOpt.Feedback,
-	Summary:        "Like safeopt, but first widens the safe region and then optimises within it.",
+	Summary:        "Like safeopt, but it first widens the safe region and then optimises within it.",
 	Beware:         notProven,
 	Settings:       fromSeeds(safeSettings...),
 	NeedsSafeSeeds: true,

@@ -531,7 +531,7 @@ func TestWhatIsTypedWhileAnAnswerIsOnItsWayStays(t *testing.T) {
 	p.until("the result being sent", `window.letGo`)
 	p.fill(result(2, 1), "0.35")
 	ask[any](p, `letGo(); 0`)
-	p.sees("What you typed is not saved; it stands below, beside what was.")
+	p.sees("What you typed is not saved; it is below, beside what was saved.")
 	p.sees("correct what is saved")
 	p.holds(result(2, 1), "0.35")
 }
@@ -567,7 +567,7 @@ func TestDoubtIsOfOneValueAndNeverConfirmedByEnter(t *testing.T) {
 	p.fill(result(7, 1), "0.3")
 	p.press("Save result")
 	p.sees("Yield 712 %? Plausible is 0 to 100 %.")
-	p.sees("would fit: was the decimal point meant?")
+	p.sees("would fit: was the decimal point mistyped?")
 	p.until("the cursor at the doubted field", fmt.Sprintf(`document.activeElement.matches(%q)`, result(7, 0)))
 	p.audit("doubt")
 	for range 4 { // through every field and button
@@ -600,7 +600,7 @@ func TestDoubtIsOfOneValueAndNeverConfirmedByEnter(t *testing.T) {
 	p.press("Correct it")
 	p.sees("Nothing is corrected yet")
 	p.press("Correct it")
-	p.sees("Corrected. Both values stand in the ledger.")
+	p.sees("Corrected. The ledger has both values.")
 
 	// An own point shows what to expect before it is begun, and a repeated one is asked back.
 	p.open("/studies/" + id + "/own")
@@ -712,7 +712,7 @@ func TestSignInEnds(t *testing.T) {
 	p.fill("#f-metric_0", "63.5")
 	p.signOutUnnoticed()
 	p.press("See what this would change")
-	p.sees("Nothing was saved: your sign-in has ended. Once you have signed in, what you typed stands in its form again.")
+	p.sees("Nothing was saved: your sign-in has ended. Once you have signed in, what you typed is in its form again.")
 	p.audit("a form sent without a sign-in")
 	p.signIn(site.link(t))
 	p.open("/studies/" + id + "/trials/4/correct")

@@ -218,7 +218,7 @@ func TestCorrectionWithPreview(t *testing.T) {
 	}
 	p.sees("Impurity 0.05 %?")
 	p.press("Correct it anyway")
-	p.sees("Corrected. Both values stand in the ledger.")
+	p.sees("Corrected. The ledger has both values.")
 	p.until("both values", `document.querySelector("main table").innerText.includes("0.05") && document.querySelector("main table s.was")`)
 	p.open("/studies/" + id + "?below=3")
 	p.drawn()
@@ -324,7 +324,7 @@ func TestRoles(t *testing.T) {
 	ask[any](admin, `Object.defineProperty(navigator, "onLine", { get: () => false, configurable: true }), window.fetched = fetch, window.fetch = (_, { signal }) => new Promise((_, refuse) => signal?.addEventListener("abort", refuse)), 0`)
 	admin.fill("#f-token_name", "Scales")
 	admin.press("Make token") // into the void, from which no word comes, and where the browser would put a page of its own
-	admin.sees("What you entered is here still, and was not sent")
+	admin.sees("What you entered is still here, and was not sent")
 	if got := admin.value("#f-token_name"); got != "Scales" {
 		t.Errorf("what was entered is %q", got)
 	}
@@ -366,7 +366,7 @@ func TestRoles(t *testing.T) {
 	auditor.reload()
 	auditor.sees("Did you use a read-only link? It has ended")
 	auditor.open(share)
-	auditor.sees("This link has expired, was revoked, or never was. Ask whoever sent it for a new one.")
+	auditor.sees("This link has expired, was revoked, or never existed. Ask whoever sent it for a new one.")
 	auditor.forgive(false)
 
 	admin.open("/people")
@@ -395,7 +395,7 @@ func TestConnectionLostAndServerRestart(t *testing.T) {
 	p.click("#close-5 summary") // which leads to a page of its own
 	p.fill("#reason-5", "it boiled over")
 	p.click("#close-5 button[value=chance]")
-	p.sees("What you entered is here still, and was not sent")
+	p.sees("What you entered is still here, and was not sent")
 	p.holds("#reason-5", "it boiled over")
 	must.Do(t, own.run())
 	p.drawn()
@@ -450,7 +450,7 @@ func TestNobodyWaitsForEver(t *testing.T) {
 	}, 100); 0`)
 	p.press("Save result")
 	p.sees("No answer yet. What you entered is kept and will be sent as soon as the server answers.")
-	p.until("the same on the other page", `localStorage.getItem("said").startsWith("No answer yet. What you entered is here still.")`)
+	p.until("the same on the other page", `localStorage.getItem("said").startsWith("No answer yet. What you entered is still here.")`)
 	p.press("Save result")
 	p.holds(result(2, 0), "63.5")
 	signal(syscall.SIGCONT)

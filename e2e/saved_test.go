@@ -108,7 +108,7 @@ func TestCopyingWithoutAClipboard(t *testing.T) {
 	ask[any](p, `document.execCommand = () => false; 0`)
 	for range 2 {
 		p.click("#card-1 [data-copy]")
-		p.until("its answer", says+` === "Copy what is marked"`)
+		p.until("its answer", says+` === "Copy the marked text"`)
 	}
 	if fields := p.count("#card-1 textarea"); fields != 1 {
 		t.Errorf("%d fields stand beside the button", fields)

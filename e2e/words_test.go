@@ -205,7 +205,7 @@ func TestWhatAScriptTellsStandsInDoubt(t *testing.T) {
 	p.shot("words-doubt-390")
 	p.size(1440, 1000)
 	p.press("It is right")
-	p.sees("Saved: it is right as it is.")
+	p.sees("Saved: the trial is right as it is.")
 	p.seesNot("is in doubt")
 	p.sees("900 % at trial 13")
 	told(14, -90000)

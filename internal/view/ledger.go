@@ -79,7 +79,7 @@ func eventWords(snap *ledger.Snapshot, event ledger.Event) (text, reason string)
 		data := read[ledger.CorrectedData](event.Data)
 		return correctedWords(replacedBy(snap, event.Seq), *snap.InUnitsOf(event.Seq), data) + sureWords(data.Confirmed), data.Reason
 	case ledger.Confirmed:
-		return fmt.Sprintf("said that what was doubted of trial %d is right", read[ledger.ConfirmedData](event.Data).Number), ""
+		return fmt.Sprintf("confirmed what was doubted of trial %d", read[ledger.ConfirmedData](event.Data).Number), ""
 	case ledger.Fitted:
 		return "was fitted to the readings", ""
 	}

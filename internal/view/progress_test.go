@@ -1091,7 +1091,7 @@ func TestMultipliersGoByTodaysLimits(t *testing.T) {
 	says(t, "with the limit where it was", notes(), []string{"It rose after trial 2, not for a reading beyond the limit but"}, []string{"would have been"})
 	b.limit(0, 0.3)
 	says(t, "with it moved", notes(), []string{"It rose after trial 2, which broke the limit.",
-		"These are what the multipliers would have been with today’s limits from the first trial on: what each decision used stands on its trial’s page."}, nil)
+		"These are what the multipliers would have been with today’s limits from the first trial on: what each decision used is on its trial’s page."}, nil)
 	b.limit(0, 0.5)
 	says(t, "with it moved back", notes(), nil, []string{"would have been"})
 }

@@ -57,7 +57,7 @@ func (v Facts) studyFacts() []templates.Fact {
 	}
 	for _, p := range d.Parameters {
 		if gone := d.Unavailable[p.Name]; len(gone) > 0 {
-			facts = append(facts, templates.Fact{Name: "Run out", Value: p.Name + " " + strings.Join(lists.Map(gone, design.Value.String), ", ")})
+			facts = append(facts, templates.Fact{Name: "Unavailable", Value: p.Name + " " + strings.Join(lists.Map(gone, design.Value.String), ", ")})
 		}
 	}
 	return append(facts, lists.Map(d.InputConstraints, func(rule string) templates.Fact { return templates.Fact{Name: "Rule for the settings", Value: rule} })...)

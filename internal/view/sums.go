@@ -282,7 +282,7 @@ func (p *progressPanels) multiplierPanel(limits []int) (panel chart.Panel, notes
 	}
 	if moved, others := slices.ContainsFunc(limits, p.limitMoved), p.chosenByOthers(); notes != nil && (moved || others != nil) {
 		var with []string
-		why := "what each decision used stands on its trial’s page"
+		why := "what each decision used is on its trial’s page"
 		if others != nil {
 			with = append(with, p.Snap.Definition.Algorithm.Name)
 			why = fmt.Sprintf("another algorithm chose %s, by the numbers on %s", trialsInWords(others), words.Either(len(others) == 1, "its page", "their pages"))

@@ -175,7 +175,7 @@ func TestTruthStandsBesideReadings(t *testing.T) {
 	v := b.facts(0)
 	p := v.progressPanels()
 	panel, said, _ := p.bestPanel()
-	says(t, "the objective", said, []string{"In truth 8 % can be had within the limits; on average per trial those so far are 3 points behind what could be had with each (R(t)/t)."}, nil)
+	says(t, "the objective", said, []string{"In truth 8 % can be had within the limits; on average the trials so far are 3 points behind what could be had with each (R(t)/t)."}, nil)
 	says(t, "its panel", whole(panel), []string{"[5 5 8 8]", "[3 3.5 3 3]"}, nil)
 	says(t, "the table", whole(p.table(nil)), []string{"Best in truth", "R(t)/t"}, nil)
 	b.ask(-1)

@@ -448,8 +448,8 @@ func gainOf(d design.Definition, gain *optimizer.Gain, over bool) templates.Gain
 		}
 		atMost = "up to " + words.InPercent(up) + words.Thin + "%"
 	}
-	chance := fmt.Sprintf("the chance that more than %s of %s, %s, is left%s is %s. %s risks %s", words.InPercent(stop.Within)+words.Thin+"%",
-		words.Either(gain.OfRange, "how far the readings lie apart", "what is recommended"), words.Apart(words.Brief(stop.Within*left.Of), d.Objective.Unit),
+	chance := fmt.Sprintf("the chance that more than %s of %s, %s, is left to gain%s is %s. %s risks %s", words.InPercent(stop.Within)+words.Thin+"%",
+		words.Either(gain.OfRange, "how far the readings lie apart", "the recommended value"), words.Apart(words.Brief(stop.Within*left.Of), d.Objective.Unit),
 		words.Either(limited(d), ", or that a limit would be broken,", ""), words.Percent(stop.Chance), words.Either(over, "To have stopped", "Stopping now"), atMost)
 	target := words.InPercent(stop.Risk) + words.Thin + "%."
 	out.Words = design.Capitalised(chance) + "; the target is " + target

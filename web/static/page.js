@@ -110,7 +110,7 @@ const headroom = {
       button.after(area);
       area.select();
       const copied = document.execCommand("copy");
-      button.textContent = copied ? "Copied" : "Copy what is marked";
+      button.textContent = copied ? "Copied" : "Copy the marked text";
       if (copied) {
         area.remove();
         button.focus();
@@ -156,7 +156,7 @@ document.addEventListener("submit", async (event) => {
     form.requestSubmit(event.submitter);
   } catch {
     delete form.dataset.sending;
-    headroom.tell("No connection. What you entered is here still, and was not sent: press again once there is one.");
+    headroom.tell("No connection. What you entered is still here, and was not sent: press again once there is one.");
     addEventListener("online", () => headroom.tell(""), { once: true });
   }
 });
@@ -166,7 +166,7 @@ if (document.querySelector("form[data-answer]:not([action])")) history.replaceSt
 function waited(form) {
   if (!form.dataset.sending) return;
   delete form.dataset.sending;
-  headroom.tell("No answer yet. What you entered is here still. You can wait, or press again: nothing is entered twice.");
+  headroom.tell("No answer yet. What you entered is still here. You can wait, or press again: nothing is entered twice.");
 }
 for (const kind of ["pageshow", "keydown"]) addEventListener(kind, (event) => {
   if (kind === "keydown" && event.key !== "Escape") return; // Esc stops what is on its way

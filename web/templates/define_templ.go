@@ -228,7 +228,7 @@ func DefineForm(p DefinePage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "<fieldset><legend>What you can set</legend><p class=\"quiet small\">One line per parameter, in the order of the bench.</p>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "<fieldset><legend>What you can set</legend><p class=\"quiet small\">One line per parameter, in the order in which you set them.</p>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -311,7 +311,7 @@ func DefineForm(p DefinePage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = folded(p.Form, p.Stop, "grid", "When little enough is left to gain", "The study says how likely it is that more than this is left, and that you may stop once that is unlikely enough. It never stops by itself.").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = folded(p.Form, p.Stop, "grid", "When little enough is left to gain", "The study says how likely it is that more than this is left to gain, and, once that is unlikely enough, that you may stop. It never stops by itself.").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -367,7 +367,7 @@ func DefineForm(p DefinePage) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if !p.Reconfigure || len(p.Recorded) > 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 31, "<fieldset><legend>Kept beside</legend><p class=\"quiet small\">Measured and recorded, not modelled.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 31, "<fieldset><legend>Also recorded</legend><p class=\"quiet small\">Measured and recorded, not modelled.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -436,7 +436,7 @@ func DefineForm(p DefinePage) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if !p.Reconfigure {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 39, "<p class=\"quiet small\">Nobody needs to touch this.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 39, "<p class=\"quiet small\">You need not change anything here.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -887,7 +887,7 @@ func plausibleFields(f Form, line FormLine) templ.Component {
 			templ_7745c5c3_Var33 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = folded(f, line.Plausible, "row", "Only some values are plausible", "You are asked about values outside them before they are saved, such as 712 for a percentage.").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = folded(f, line.Plausible, "row", "Only some values are plausible", "You are asked before a value outside these is saved, such as 712 for a percentage.").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

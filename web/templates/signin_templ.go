@@ -64,7 +64,7 @@ func SignInView(p Page) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, " <div class=\"panel\"><p>Headroom has no passwords. You sign in with a link that works once.</p><h2>How to get one</h2><ul><li>Signed in on another device? Open <b>Your devices</b> there and press “Sign in on another device”.</li><li>New here, or locked out? Ask an admin of this Headroom for an invite link.</li><li>Did you use a read-only link? It has ended: ask whoever sent it for a new one.</li><li>You run the server? Its command <code>headroom link</code> prints a sign-in link that is good for ten minutes, and so does each start on a terminal.</li></ul></div><p><a href=\"/studies\">I am signed in already: go to the studies</a></p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, " <div class=\"panel\"><p>Headroom has no passwords. You sign in with a link that works once.</p><h2>How to get one</h2><ul><li>Signed in on another device? Open <b>Your devices</b> there and press “Sign in on another device”.</li><li>New here, or locked out? Ask an admin of this Headroom for an invite link.</li><li>Did you use a read-only link? It has ended: ask whoever sent it for a new one.</li><li>You run the server? Its command <code>headroom link</code> prints a sign-in link that is good for ten minutes, and so does each start on a terminal.</li></ul></div><p><a href=\"/studies\">I am already signed in: go to the studies</a></p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

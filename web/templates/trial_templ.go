@@ -321,7 +321,7 @@ func TrialView(p TrialPage) templ.Component {
 						return templ_7745c5c3_Err
 					}
 				} else {
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 29, "<p>Nothing measured yet. Each result will stand here beside what the model predicted for it.</p>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 29, "<p>Nothing measured yet. Each result will appear here beside what the model predicted for it.</p>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -591,7 +591,7 @@ func TrialView(p TrialPage) templ.Component {
 						return templ_7745c5c3_Err
 					}
 				} else if p.Ended {
-					templ_7745c5c3_Err = closeForm(p.Study, p.Card.Number, "it ended otherwise…", p.Key, p.sent("settings", "chance", "abandoned")).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = closeForm(p.Study, p.Card.Number, "it ended differently…", p.Key, p.sent("settings", "chance", "abandoned")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

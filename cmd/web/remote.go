@@ -282,7 +282,7 @@ func refusal(response *http.Response) error {
 		return errors.New(strings.TrimSuffix(fmt.Sprintf("the server says %s: %.100q", response.Status, bytes.TrimSpace(text)), `: ""`))
 	}
 	if response.StatusCode == http.StatusUnauthorized {
-		return fmt.Errorf("%s: put an API token into HEADROOM_TOKEN (“headroom token” makes one on the server's machine)", said.Detail)
+		return fmt.Errorf("%s: put an API token into HEADROOM_TOKEN (“headroom token” makes one on the server's machine)", strings.TrimSuffix(said.Detail, "."))
 	}
 	faults := lists.Map(said.Errors, func(fault design.Fault) string {
 		_, fault.Field, _ = strings.Cut(fault.Field, ".") // a command line has neither body nor query

@@ -175,7 +175,7 @@ func TestCommandsAskAServer(t *testing.T) {
 	complained("headroom fail STUDY NUMBER REASON", "fail", study.ID, "2")
 	complained("headroom ask STUDY", "ask")
 	settings = append(settings, "HEADROOM_TOKEN=headroom_wrong")
-	complained("no such credential: put an API token into HEADROOM_TOKEN", "ask", study.ID)
+	complained("link or session is not known: put an API token into HEADROOM_TOKEN", "ask", study.ID)
 	server.interrupt()
 }
 
@@ -443,7 +443,7 @@ func TestExamplesAskAgain(t *testing.T) {
 			t.Errorf("%s asked under %q", file, under)
 		}
 		_, complaint, err := play("HEADROOM_TOKEN=wrong")
-		if more := len(asked()) - len(under); err == nil || !strings.Contains(complaint, "no such credential") || more != 1 {
+		if more := len(asked()) - len(under); err == nil || !strings.Contains(complaint, "link or session is not known") || more != 1 {
 			t.Errorf("%s: %v, said %q after %d requests", file, err, complaint, more)
 		}
 	}

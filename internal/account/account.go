@@ -274,8 +274,8 @@ func Hash(secret string) []byte {
 
 // Errors of credentials and changes.
 var (
-	ErrNoCredentials = errors.New("this token, link or session is not known: check it, or ask for a new one")
-	ErrExpired       = errors.New("this credential has expired or was revoked")
+	ErrNoCredentials = errors.New("this token, link or session is not known")
+	ErrExpired       = errors.New("this token, link or session has expired or was revoked")
 	ErrUsed          = errors.New("this link has been used")
 	ErrNotFound      = errors.New("no such person, token, session, link or share")
 	ErrLastAdmin     = errors.New("this is the last admin: make another one first")

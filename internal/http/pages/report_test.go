@@ -224,7 +224,7 @@ func TestErrorPagesSayWhatWouldBeRight(t *testing.T) {
 	s.Call("POST", "/studies/nothing-here/edit", "", nil, "Accept", "text/html").Want(401).Says(kept)
 	s.Call("POST", "/sign-out", "", nil, "Accept", "text/html").Want(401).Lacks(kept)
 	at := html.UnescapeString(string(s.Call("GET", "/studies/"+s.NewStudy(screened)+"/board?at=999", viewer, nil, "Accept", "text/html").Want(422).Body))
-	if strings.Contains(at, "query.") || strings.Count(at, "In this page’s address, at=999: the study has 1 event") != 1 {
+	if strings.Contains(at, "query.") || strings.Count(at, "In this page’s address, at=999: the study has only 1 event") != 1 {
 		t.Errorf("a moment that never was: %s", at[strings.Index(at, "<main"):])
 	}
 	s.Call("GET", "/studies/"+s.NewStudy(screened)+"/board?at=999", viewer, nil).Faults(422, "query.at")

@@ -432,7 +432,7 @@ func TestHowAStudyBegins(t *testing.T) {
 	sitetest.Lacks(t, page, "1 trials", "the model chooses")
 	sitetest.Says(t, page, "the settings to use and a field for each result.")
 	s.Call("GET", study, s.Token(account.Viewer, ""), nil, "Accept", "text/html").Says("the settings to use.").Lacks("a field for each result")
-	s.API("GET", study+"/state?at=2", nil).Want(422).Says("the study has 1 event so far")
+	s.API("GET", study+"/state?at=2", nil).Want(422).Says("the study has only 1 event so far")
 	s.API("POST", study+"/ask", nil).Want(201)
 	sitetest.Says(t, s.Page(study), "Settings that failed are not suggested again while others are left, and the model learns from them where trials work, unless the algorithm is used as published.")
 }

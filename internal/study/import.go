@@ -316,11 +316,11 @@ func (s *Service) admit() func(now *ledger.Snapshot, e ledger.Event) error {
 	return func(now *ledger.Snapshot, e ledger.Event) error {
 		switch {
 		case !e.At.Equal(e.At.UTC().Truncate(time.Microsecond)) || e.At.UTC().Year() < 1:
-			return errors.New("its time is not one in microseconds")
+			return errors.New("its time is not in whole microseconds")
 		case e.At.After(latest):
-			return errors.New("its time has not come yet")
+			return errors.New("its time is in the future")
 		case utf8.RuneCountInString(e.By) > longestBy || !printable(e.By):
-			return errors.New("nobody is called so")
+			return errors.New("its author has no possible name")
 		case escapedNUL.Match(e.Data):
 			return errors.New("a text holds the character U+0000")
 		case (now == nil) != (e.Kind == ledger.Created):
@@ -361,7 +361,7 @@ func admitted(now *ledger.Snapshot, e ledger.Event) error {
 	case ledger.Fitted:
 		return admittedData(e, func(data ledger.FittedData) (any, error) {
 			if data.Seen < 1 || !isWord(data.Engine) || len(data.Metrics) == 0 {
-				return nil, errors.New("it was made from nothing, or of nothing")
+				return nil, errors.New("it names no event, engine or metric")
 			}
 			return data, checkFit(now, data)
 		})
@@ -382,7 +382,7 @@ func admittedData[Data any](e ledger.Event, again func(Data) (any, error)) error
 	}
 	same, err := e.Says(would)
 	if err == nil && !same {
-		return errors.New("no request leads to what it says")
+		return errors.New("no request could have written it")
 	}
 	return err
 }
@@ -405,7 +405,7 @@ func admitCreated(data ledger.CreatedData) (any, error) {
 
 func checkEngine(engine string) error {
 	if engine == "" || !isWord(engine) {
-		return errors.New("no engine is called so")
+		return errors.New("its engine has no possible name")
 	}
 	return nil
 }
@@ -523,7 +523,7 @@ func admitHeld(c *design.Compiled, data ledger.ChosenData) error {
 		return err
 	}
 	if !slices.Equal(names, data.Held) {
-		return errors.New("what is held is listed otherwise than the study lists it")
+		return errors.New("the held settings are not in the study's order")
 	}
 	return nil
 }
@@ -619,7 +619,7 @@ func admitDecision(now *ledger.Snapshot, d *ledger.Decision) error {
 	}{{d.Beta, c.MetricNames}, {d.Mean, c.MetricNames}, {d.SD, c.MetricNames}, {d.Multipliers, c.ConstraintNames}, {d.Estimates, estimated}} {
 		for name := range of.numbers {
 			if !slices.Contains(of.names, name) {
-				return fmt.Errorf("its decision has a number of %q, of which there is none", design.Shorten(name))
+				return fmt.Errorf("its decision has a number of %q, which does not exist", design.Shorten(name))
 			}
 		}
 	}
@@ -635,9 +635,9 @@ func admitDecision(now *ledger.Snapshot, d *ledger.Decision) error {
 	case d.Algorithm != c.Def.Algorithm.Name:
 		return errors.New("its decision is of another algorithm than the study's")
 	case d.FeasibilityProbability != nil && !(*d.FeasibilityProbability >= 0 && *d.FeasibilityProbability <= 1):
-		return errors.New("its feasibility probability is none")
+		return errors.New("its feasibility probability is not between 0 and 1")
 	case d.Works != nil && (!(d.Works.Chance >= 0 && d.Works.Chance <= 1) || d.Works.Failed < 1 || d.Works.Of < d.Works.Failed || d.Works.Of > len(now.Trials)):
-		return errors.New("its chance to work is none")
+		return errors.New("its chance to work is impossible")
 	case d.RandomSeed > maxSeed:
 		return errors.New("its random seed is too large")
 	case len(d.Draws) > 1+len(c.ConstraintNames) || slices.ContainsFunc(d.Draws, func(z float64) bool { return !design.Computable(z) }):
@@ -645,9 +645,9 @@ func admitDecision(now *ledger.Snapshot, d *ledger.Decision) error {
 	case d.Horizon < 0 || d.Horizon > len(now.Trials)+1: // a phase of T trials begins with trial T
 		return errors.New("its horizon is that of no phase")
 	case d.Incumbent < 0 || d.Incumbent > len(now.Trials):
-		return errors.New("it is compared with a trial that there is not")
+		return errors.New("it is compared with a trial that does not exist")
 	case !isWord(d.Reason) || utf8.RuneCountInString(d.Because) > longestSentence || strings.ContainsFunc(d.Because, unicode.IsControl):
-		return errors.New("its reason is none")
+		return errors.New("its reason is impossible")
 	case d.RunnerUp != nil:
 		_, _, faults := c.Place(d.RunnerUp.Parameters, "decision.runner_up.parameters")
 		return faults.Err()

@@ -296,7 +296,7 @@ func TestRegretStandsBesideItsBound(t *testing.T) {
 	says(t, "the page", whole(panels(v)), []string{"Yield: cumulative regret"}, nil)
 	says(t, "the table", whole(v.ProgressTable()), []string{"Bound on regret so far", "12"}, nil)
 	says(t, "what it rests on", whole(*v.theorem()), []string{"What do the bounds on violation and regret rest on? Of 17 assumptions", "It bounds the regret Σ_s [E f(π*)",
-		"Here, over the same trials: 16 points. It shows how regret grows with trials, and is no promise.", "For the bound on regret: A slack ε is one that", "9 kWh for energy. Left under it: 9 kWh."}, nil)
+		"Here, over the same trials: 16 points. It shows how regret grows with trials, and is no promise.", "For the bound on regret: Some mixture of settings can keep the slack ε", "9 kWh for energy. Left under it: 9 kWh."}, nil)
 	v.Readout.Violation = nil // as before the limit is read
 	says(t, "what it rests on without limits", whole(*v.theorem()), []string{"What does the bound on regret rest on? Of 17 assumptions", "Here, over the trials that the algorithm chose itself: 16 points."}, []string{"violation ["})
 	for i := range v.History {

@@ -191,7 +191,7 @@ func TestAForgedStudyIsRefused(t *testing.T) {
 		`{"number": 1, "metrics": {"yield": {"value": 1e308}}}`:             "1e100",
 		`{"number": 2, "metrics": {"yield": {"value": 1}}}`:                 "no trial 2",
 		`{"number": 1, "metrics": {"yield": {"value": 1, "stddev": -1}}}`:   "stddev: must be above 0",
-		`{"number": 1, "metrics": {"yield": {"value": 1}}, "candidate": 0}`: "no request",
+		`{"number": 1, "metrics": {"yield": {"value": 1}}, "candidate": 0}`: "no request could",
 	} {
 		forged := must.Get(ledger.Next(before, bundle.Events[2].At, "Ana", ledger.Draft{Kind: ledger.Told, Data: json.RawMessage(data)}))(t)
 		bundle.Events[2], bundle.Hash = forged[0], forged[0].Hash

@@ -103,7 +103,7 @@ const keepsTheSum = "The algorithm may break a limit in many trials where mixing
 // The primal-dual paper.
 const (
 	primalDualPaper = "Zhou, Ji: On Kernelized Multi-Armed Bandits with Constraints"
-	primalDualSum   = "the soft violation [Σ_s g(x_s)]⁺ of each limit, in which distance kept pays back excess, by [2χ/ρ − nε]⁺ over n rounds, χ = Σ_s 2β^f σ^f(x_s) + Σ_k [ρ_k Σ_s 2β^{g_k} σ^{g_k}(x_s) + V_k ρ_k²/2 + n(G_k + ε_k)²/(2V_k)], with probability 1 − p"
+	primalDualSum   = "the soft violation [Σ_s g(x_s)]⁺ of each limit, in which distance kept offsets excess, by [2χ/ρ − nε]⁺ over n rounds, χ = Σ_s 2β^f σ^f(x_s) + Σ_k [ρ_k Σ_s 2β^{g_k} σ^{g_k}(x_s) + V_k ρ_k²/2 + n(G_k + ε_k)²/(2V_k)], with probability 1 − p"
 	// What the proofs of Theorem 1 (at φ = 0) and of appendices E and F bound.
 	primalDualRegret = "the regret Σ_s [E f(π*) − f(x_s)] behind the best mixture of settings that keeps every limit and its margin, by Σ_s 2β^f σ^f(x_s) + n Σ_k (G_k + ε_k)²/(2V_k) + 2Bn max_k ε_k/δ over n rounds, with probability 1 − p"
 )
@@ -127,7 +127,7 @@ var remembers = Assumption{
 func primalDualRate(name string, more ...Assumption) *Theorem {
 	const asUCB = ": up to constants and logarithms as that of upper confidence bounds"
 	return &Theorem{Name: name, Paper: primalDualPaper, Year: 2022, Soft: true,
-		Bounds:      "how fast the soft violation [Σ_s g(x_s)]⁺ of each limit grows, in which distance kept pays back excess" + asUCB,
+		Bounds:      "how fast the soft violation [Σ_s g(x_s)]⁺ of each limit grows, in which distance kept offsets excess" + asUCB,
 		Regret:      "how fast the regret Σ_s [E f(π*) − f(x_s)] behind the best mixture of settings that keeps every limit and its margin grows" + asUCB,
 		Short:       "The theorem hides its constants, so no sum follows from it: the figure is that of Theorem 1 for upper confidence bounds, and shows a rate.",
 		Assumptions: primalDual(more...), ForRegret: []Assumption{slackPaid}}
@@ -252,7 +252,7 @@ var slater = Assumption{
 		a := newCKB(c.Context, c.Settings)
 		delta, given := c.Settings.Number("slater", "")
 		if !given {
-			return unknown("no δ is given, so that nothing says whether ρ is large enough")
+			return unknown("no δ is given, so nothing shows whether ρ is large enough")
 		}
 		norm := math.Max(a.bound, a.of[0].B)
 		for j, rho := range a.cap {
@@ -268,14 +268,14 @@ var slater = Assumption{
 
 // slackPaid is what Claim 1 of Zhou and Ji needs: a slack ε costs at most 2Bε/δ a round.
 var slackPaid = Assumption{
-	"A slack ε is one that some mixture of settings can keep (ε ≤ δ): regret is bounded behind what can be had with it, which is at most 2Bε/δ a round behind the best.",
+	"Some mixture of settings can keep the slack ε (ε ≤ δ). Regret is bounded from the best that keeps it, which is at most 2Bε/δ a round behind the best of all.",
 	func(c Circumstances) Finding {
 		a := newCKB(c.Context, c.Settings)
 		for j, slack := range a.slack {
 			switch {
 			case slack == 0:
 			case a.slater == 0:
-				return notMet("no δ is given that would say what the slack %s of %s costs, so that regret is counted behind what keeps it", short(slack), c.Constraints[j])
+				return notMet("no δ is given, which would say what the slack %s of %s costs; so regret is counted from the best that keeps the slack", short(slack), c.Constraints[j])
 			case slack > a.slater:
 				return notMet("the slack %s of %s is larger than δ = %s", short(slack), c.Constraints[j], short(a.slater))
 			}

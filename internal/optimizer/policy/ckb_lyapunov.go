@@ -10,7 +10,7 @@ var ckbLyapunov = Description{
 	Beware:   keepsTheSum,
 	Settings: lyapunovSettings(),
 	Theorem: &Theorem{Name: "Appendix F, by the growth of the virtual queue", Paper: primalDualPaper, Year: 2022,
-		Bounds: "the soft violation [Σ_s g(x_s)]⁺ of each limit, in which distance kept pays back excess, by [Q_n + G + ε + Σ_s 2β^g σ^g(x_s) − nε]⁺ over n rounds, with probability 1 − p",
+		Bounds: "the soft violation [Σ_s g(x_s)]⁺ of each limit, in which distance kept offsets excess, by [Q_n + G + ε + Σ_s 2β^g σ^g(x_s) − nε]⁺ over n rounds, with probability 1 − p",
 		Assumptions: []Assumption{boundedNorm, unitKernel, subGaussian, cutWide, givenKernel, fixedUnits, theoryWidths(improvedWidth), regulariser, withinHorizon,
 			stationary, unchanged, prompt, uncorrected, everyRoundByRule},
 		Soft: true, Regret: primalDualRegret, ForRegret: []Assumption{slackPaid, exactMaximum}},

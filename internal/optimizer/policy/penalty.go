@@ -9,7 +9,7 @@ const (
 	penaltyPaper  = "Shi, Eryilmaz: A Bayesian Approach for Stochastic Continuum-armed Bandit with Long-term Constraints"
 	penaltySource = penaltyPaper + ", 2022"
 	penaltyRegret = "the regret Σ_s [f(x*) − f(x_s)] behind the best settings within every limit and the margin that is kept, by "
-	penaltySum    = "the soft violation [Σ_s g(x_s)]⁺ of each limit, in which distance kept pays back excess, by "
+	penaltySum    = "the soft violation [Σ_s g(x_s)]⁺ of each limit, in which distance kept offsets excess, by "
 )
 
 // penaltySettings are those of the epoch algorithms, their own ones after the width.

@@ -142,7 +142,7 @@ var wideSlater = Assumption{
 	func(c Circumstances) Finding {
 		b, a := c.Settings.BetaFor(c.Metrics[0]), newEpochs(c.Context, c.Settings)
 		if b.Schedule != "theory" {
-			return unknown("no R is given that would say how much it is")
+			return unknown("no R is given, which would say how much it is")
 		}
 		noise, _ := noisy{epochs: a}.allowance()
 		return unknown("the last term alone is %s; readings cannot prove that some settings keep as much", short(noise/float64(a.length)))

@@ -19,7 +19,7 @@ var scgpUCB = Description{
 		Setting{Name: "penalty_scale", Type: Number, Low: limit(0), LowExclusive: true, DefaultMeans: "the published V_t when δ is given, otherwise 1", workOut: publishedPrice, Meaning: "V_t = penalty_scale·√t in place of the published one, which is very timid"}),
 	NeedsGivenConstraint: true,
 	Theorem: &Theorem{Name: "Theorem 4 (Theorem 3 is its case i)", Paper: "Provably Efficient Bayesian Optimization with Unknown Constraints, the earlier version of " + primalDualPaper, Year: 2022,
-		Bounds: "the expected sum E[Σ_s g_s(x_s)] of each limit’s samples, in which distance kept pays back excess, by E[Q_{n+1}] − Σ_s ε_s after n rounds, which is 0 or less from some O(1/δ⁴) rounds on",
+		Bounds: "the expected sum E[Σ_s g_s(x_s)] of each limit’s samples, in which distance kept offsets excess, by E[Q_{n+1}] − Σ_s ε_s after n rounds, which is 0 or less from some O(1/δ⁴) rounds on",
 		Soft:   true,
 		Regret: "the expected regret E[Σ_s (E f(π*) − f(x_s))] behind the best mixture of settings that keeps every limit and its margin on average, by the expectation of Σ_s [2β^f σ^f(x_s) + 2B min(ε_s/δ, 1) + Σ_k ((g_{k,s}(x_s) + ε_s)²/2 + Q_{k,s} [ε_s − δ]⁺)/V_s]",
 		Short:  "What was proved is about expectations, over all that the noise and the samples could have been: the figures are what came out in this study of what is averaged there.",

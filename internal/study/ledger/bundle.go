@@ -131,9 +131,9 @@ func (r *BundleReader) close() error {
 func (r *BundleReader) Describes(after *Snapshot) error {
 	switch {
 	case r.seen["definition"] && !r.head.Definition.Same(after.Definition):
-		return design.NewInvalid("definition", "is not the one that the events lead to", nil)
+		return design.NewInvalid("definition", "is not the one that follows from the events", nil)
 	case r.seen["state"] && r.head.State != after.State:
-		return design.NewInvalid("state", fmt.Sprintf("is not the one that the events lead to, %s", after.State), r.head.State)
+		return design.NewInvalid("state", fmt.Sprintf("is not the one that follows from the events, %s", after.State), r.head.State)
 	}
 	return nil
 }

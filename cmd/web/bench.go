@@ -54,7 +54,7 @@ type line struct {
 // benchmark declares the flags and measures what they ask for.
 func benchmark(set *flag.FlagSet) action {
 	var b bench
-	nonEmptyFlag(set, "only", "measure only what contains this, as in ask, restart, import, state, history, clients",
+	nonEmptyFlag(set, "only", "measure only what has this in its name, as in ask, restart, import, state, history, clients",
 		func(text string) { b.only = text })
 	set.IntVar(&b.trials, "trials", 1000, "how many trials the long studies have")
 	set.IntVar(&b.times, "times", 25, "how often each is measured; an import is at most five times")

@@ -171,7 +171,7 @@ func (one command) perform(ctx context.Context, args []string) error {
 		plain, args = append(plain, set.Arg(0)), set.Args()[1:]
 	}
 	if least, most := one.argumentRange(); len(plain) < least || len(plain) > most {
-		return fmt.Errorf("it is “headroom %s”, and flags begin with -: see “headroom %s -h”", one.usage(), one.name)
+		return fmt.Errorf("the command is “headroom %s”, and flags begin with -: see “headroom %s -h”", one.usage(), one.name)
 	}
 	return do(ctx, plain)
 }
@@ -206,7 +206,7 @@ func token(set *flag.FlagSet) action {
 	role := set.String("role", string(account.Operator), "admin, operator or viewer")
 	var studyID *string
 	nonEmptyFlag(set, "study", "the only study it may see; absent: every study", func(id string) { studyID = &id })
-	days := set.Int("days", 0, "how long it lasts; 0 = until revoked")
+	days := set.Int("days", 0, "days that it lasts; 0 = until revoked")
 	return configured(func(ctx context.Context, c config, _ []string) error {
 		want := account.NewToken{Name: *name, Role: account.Role(*role), StudyID: studyID}
 		if *days != 0 {

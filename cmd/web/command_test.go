@@ -73,7 +73,7 @@ func TestEveryCommandCountsItsArguments(t *testing.T) {
 				continue // nothing is less than none, and nothing more than any number
 			}
 			err := ran(t.Context(), one.name, make([]string, n))
-			if err == nil || !strings.Contains(err.Error(), "it is “headroom "+one.usage()+"”") {
+			if err == nil || !strings.Contains(err.Error(), "the command is “headroom "+one.usage()+"”") {
 				t.Errorf("%s with %d arguments gives %v", one.name, n, err)
 			}
 		}

@@ -90,7 +90,7 @@ func remoteAction(set *flag.FlagSet, do func(ctx context.Context, r *remote, arg
 
 // timedRemoteAction is remoteAction for commands that end.
 func timedRemoteAction(set *flag.FlagSet, do func(ctx context.Context, r *remote, args []string) error) action {
-	silence := set.Duration("timeout", answerTime, "give up when the server has said nothing for so long; 0 = never")
+	silence := set.Duration("timeout", answerTime, "give up when the server has said nothing for this long; 0 = never")
 	return remoteAction(set, func(ctx context.Context, r *remote, args []string) error {
 		r.silence = *silence
 		return do(ctx, r, args)
@@ -190,7 +190,7 @@ func (r *remote) send(ctx context.Context, method, path string, body []byte) (*h
 }
 
 // errSilent is the error of a server that accepts connections and does not answer.
-var errSilent = errors.New("did not answer in time: it is starting, stands still or has too much to do; its log says which")
+var errSilent = errors.New("did not answer in time: it is starting, is frozen or has too much to do; its log says which")
 
 func silentError(address string) error { return fmt.Errorf("the server at %s %w", address, errSilent) }
 
@@ -473,7 +473,7 @@ func exportRemote(set *flag.FlagSet) action {
 }
 
 func watchRemote(set *flag.FlagSet) action {
-	after := set.Int64("after", 0, "start behind this event")
+	after := set.Int64("after", 0, "start after this event")
 	return remoteAction(set, func(ctx context.Context, r *remote, args []string) error {
 		r.silence = streamSilence
 		return r.watch(ctx, args[0], *after)

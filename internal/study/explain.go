@@ -278,7 +278,7 @@ func whyChosen(d design.Definition, p ledger.ChosenData, who background) string 
 		if learned != nil {
 			such = "the points there that are likely to keep " + keptWithin(learned)
 		}
-		return fmt.Sprintf("Chosen apart from the trials that wait, beside which hardly anything is left to gain: of %s it promises the largest improvement of %s%s.", such, objective, improvementOver(d, p, who))
+		return fmt.Sprintf("Chosen away from the waiting trials, near which hardly anything is left to gain: of %s it promises the largest improvement of %s%s.", such, objective, improvementOver(d, p, who))
 	case policy.Settled:
 		sure, best := "", "the best so far"
 		if number := p.Decision.Incumbent; number > 0 && who.remark(number) != "" {

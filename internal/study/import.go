@@ -176,7 +176,7 @@ func doubtRows(snap *ledger.Snapshot, rows []importRow) []Doubt {
 		settings := settingsText(snap.Definition, row.used())
 		for _, fault := range row.beyond {
 			if fault.Field == row.at() { // faults of single settings are doubts already
-				doubts = append(doubts, Doubt{fault.Field, settings, fmt.Sprintf("%s %s. Was it really run so?", settings, fault.Message)})
+				doubts = append(doubts, Doubt{fault.Field, settings, fmt.Sprintf("%s %s. Was it really run like this?", settings, fault.Message)})
 			}
 		}
 		if number := with[settings]; number > 0 {
@@ -628,7 +628,7 @@ func admitDecision(now *ledger.Snapshot, d *ledger.Decision) error {
 			return fmt.Errorf("its decision has a model of %q, which has none", design.Shorten(name))
 		}
 		if !isWord(model.Kernel) || !admissible(model.Lengthscales, model.Variance, model.Lambda, model.Scale) || !validInteraction(model.Interaction) || !(model.Scale > 0) || len(model.Lengthscales) > len(c.Def.Parameters) {
-			return fmt.Errorf("its decision's model of %s cannot be", name)
+			return fmt.Errorf("its decision's model of %s is impossible", name)
 		}
 	}
 	switch {
@@ -641,9 +641,9 @@ func admitDecision(now *ledger.Snapshot, d *ledger.Decision) error {
 	case d.RandomSeed > maxSeed:
 		return errors.New("its random seed is too large")
 	case len(d.Draws) > 1+len(c.ConstraintNames) || slices.ContainsFunc(d.Draws, func(z float64) bool { return !design.Computable(z) }):
-		return errors.New("its random draws cannot be")
+		return errors.New("its random draws are impossible")
 	case d.Horizon < 0 || d.Horizon > len(now.Trials)+1: // a phase of T trials begins with trial T
-		return errors.New("its horizon is that of no phase")
+		return errors.New("its horizon is impossible")
 	case d.Incumbent < 0 || d.Incumbent > len(now.Trials):
 		return errors.New("it is compared with a trial that does not exist")
 	case !isWord(d.Reason) || utf8.RuneCountInString(d.Because) > longestSentence || strings.ContainsFunc(d.Because, unicode.IsControl):

@@ -261,7 +261,7 @@ func checkReading(metric string, r ledger.Reading) (faults design.Faults) {
 
 func checkNote(note string) (faults design.Faults) {
 	if n := utf8.RuneCountInString(note); n > longestNote {
-		faults.Add("note", nil, "at most %d characters are kept, these are %d", longestNote, n)
+		faults.Add("note", nil, "must have at most %d characters, and has %d", longestNote, n)
 	}
 	if wrong := design.CheckText(note); wrong != "" {
 		faults.Add("note", nil, "%s", wrong)
@@ -273,9 +273,9 @@ func checkReason(reason string) (faults design.Faults) {
 	n := utf8.RuneCountInString(reason)
 	switch {
 	case strings.TrimSpace(reason) == "":
-		faults.Add("reason", nil, "a reason is needed; the ledger keeps it")
+		faults.Add("reason", nil, "give a reason; the ledger keeps it")
 	case n > longestReason:
-		faults.Add("reason", nil, "at most %d characters are kept, these are %d", longestReason, n)
+		faults.Add("reason", nil, "must have at most %d characters, and has %d", longestReason, n)
 	case design.CheckText(reason) != "":
 		faults.Add("reason", nil, "%s", design.CheckText(reason))
 	}

@@ -45,7 +45,7 @@ type createFunc func(ctx context.Context, by account.Identity) (kept, told any, 
 
 func (a *API) accessOperations() operations {
 	return operations{
-		"createToken": creatingOnce(a, Operation{Summary: "Make an API token; its secret is told this once", Answer: madeToken{}}, func(_ *http.Request, want account.NewToken) (createFunc, error) {
+		"createToken": creatingOnce(a, Operation{Summary: "Make an API token; only this answer has its secret", Answer: madeToken{}}, func(_ *http.Request, want account.NewToken) (createFunc, error) {
 			return func(ctx context.Context, by account.Identity) (any, any, error) {
 				token, secret, err := a.Accounts.CreateToken(ctx, by, want)
 				return madeToken{Token: token}, madeToken{token, secret}, err
@@ -57,7 +57,7 @@ func (a *API) accessOperations() operations {
 		}),
 		"revokeToken": revoking("Revoke a token", func(r *http.Request) error { return a.Accounts.RevokeToken(r.Context(), chi.URLParam(r, "token")) }),
 		"createShare": creatingOnce(a, Operation{
-			Summary: "Make a read-only link with an expiry; its address is told this once", BodyOptional: true, Answer: madeShare{},
+			Summary: "Make a read-only link with an expiry; only this answer has its address", BodyOptional: true, Answer: madeShare{},
 		}, func(r *http.Request, given shareRequest) (createFunc, error) {
 			want := account.NewShare{StudyID: request.StudyID(r), Name: cmp.Or(given.Name, "Reader"), ExpiresAt: time.Now().Add(account.UsualShareLife)}
 			if given.ExpiresAt != nil {

@@ -226,7 +226,7 @@ func (c *jsonCheck) value(t reflect.Type, nullAllowed bool) {
 	case json.Delim:
 		switch {
 		case len(c.path) >= deepest:
-			c.stop("is nested too deep; objects and lists may stand in one another %d levels deep", deepest)
+			c.stop("is nested too deep; at most %d levels of objects and lists are allowed", deepest)
 		case token == '{':
 			c.object(t)
 		default:

@@ -43,7 +43,7 @@ func TestHeldSettings(t *testing.T) {
 	}
 	last := len(bundle.Events) - 2 // the last trial begins
 	before := must.Get(ledger.Fold("x", nil, bundle.Events[:last], nil))(t)
-	for held, want := range map[string]string{`["catalyst", "temperature"]`: "leaves nothing to be chosen", `["Temperature"]`: "Temperature", `["temperature", "temperature"]`: "is listed otherwise", `["catalyst"]`: ""} {
+	for held, want := range map[string]string{`["catalyst", "temperature"]`: "leaves nothing to be chosen", `["Temperature"]`: "Temperature", `["temperature", "temperature"]`: "not in the study's order", `["catalyst"]`: ""} {
 		var data map[string]json.RawMessage
 		must.Do(t, json.Unmarshal(bundle.Events[last].Data, &data))
 		data["held"] = json.RawMessage(held)

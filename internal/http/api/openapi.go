@@ -60,15 +60,15 @@ func (a *API) Publish(routes []Route) (err error) {
 
 // generalRules holds for all operations, one paragraph each.
 var generalRules = []string{
-	"Numbers are finite, and 1.0 is whole; times are RFC 3339 in UTC, observed_at at most a day ahead of the server's; unknown fields, duplicate keys, halves of surrogate pairs and trailing data are refused.",
-	fmt.Sprintf("A body has at most %d MiB, but for an exported study; other limits are told with the 413 or 422 of what is beyond them.", request.MaxBody>>20),
-	"Errors are application/problem+json with title, status, detail and, for what is wrong with a request, errors, each with its location, such as body.parameters[1].high: " +
-		"400 malformed, 401 without valid credentials, 403 not allowed, 404 no such thing, or none that you may know of, 409 in conflict with the present state, 412 stale, 413 too large, " +
-		"415 of another content type, 422 well-formed but wrong, 429 too many, 503 while the database is away; the last two say in Retry-After how many seconds to wait.",
-	"The version of a study is the ETag of what is read of it: If-None-Match answers 304 while nothing has changed, and If-Match on a change 412 when something has. " +
-		"A change that is sent again under the same Idempotency-Key with the same body counts once, and is answered as at first.",
-	fmt.Sprintf("A study gets new trials until its ledger has %d MiB; 409 then, and it can still be read, told and exported.", study.LargestLedger>>20),
-	"Sampled values stand in the ledger where they were brought first; later events name them under constraint_values_sha256, by the SHA-256 of the numbers as little-endian doubles.",
+	"Numbers are finite, and 1.0 counts as whole; times are RFC 3339 in UTC, and observed_at is at most a day ahead of the server's clock; unknown fields, duplicate keys, halves of surrogate pairs and trailing data are refused.",
+	fmt.Sprintf("A request body has at most %d MiB, except an exported study; what is beyond another limit is answered with a 413 or 422 that names the limit.", request.MaxBody>>20),
+	"Errors are application/problem+json with title, status, detail and, if the request is wrong, errors, each with its location, such as body.parameters[1].high: " +
+		"400 malformed, 401 without valid credentials, 403 not allowed, 404 no such thing, or none that you may know of, 409 conflict with the present state, 412 stale, 413 too large, " +
+		"415 wrong content type, 422 well-formed but wrong, 429 too many, 503 while the database is away; the last two say in Retry-After how many seconds to wait.",
+	"The version of a study is the ETag of every answer about it: with If-None-Match a read answers 304 while nothing has changed, and with If-Match a write answers 412 if something has. " +
+		"A write sent again with the same Idempotency-Key and body counts once, and gets the first answer again.",
+	fmt.Sprintf("A study takes new trials until its ledger has %d MiB. From then on they are answered with 409; reading, telling and exporting go on.", study.LargestLedger>>20),
+	"The ledger has sampled values in the first event that brought them; later events name them in constraint_values_sha256, the SHA-256 of the numbers as little-endian doubles.",
 }
 
 func (a *API) openAPI(routes []Route) ([]byte, error) {

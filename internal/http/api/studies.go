@@ -268,7 +268,7 @@ func (a *API) readoutOperations() operations {
 	return operations{
 		"readState": reading(a, Operation{
 			Summary: "What the next decision would use, recommendation and violation so far",
-			Query:   []queryParameter{{"without_gain", "Leave out gain and stop, which are null then: drawing functions takes longer than all the rest", false}},
+			Query:   []queryParameter{{"without_gain", "Leave out gain and stop, which are then null: they take longer than all the rest", false}},
 		}, func(q *request.Query) (without bool) { return q.Bool("without_gain") },
 			timed(a, func(ctx context.Context, snap *ledger.Snapshot, without bool) (state stateDocument, err error) {
 				if state.Readout, err = a.Studies.StateOf(ctx, snap); err == nil && !without {

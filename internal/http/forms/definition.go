@@ -195,7 +195,7 @@ func (b definitionForm) parameter(i int, p *design.Parameter) Fields {
 // only where some are unavailable, or where candidates are listed, which can run out by any of
 // their values.
 func (b definitionForm) unavailable(path string, p *design.Parameter) Field {
-	in := templates.Input{Label: "Run out", Class: "w6", Help: "Cannot be used for now; separated by commas."}
+	in := templates.Input{Label: "Unavailable", Class: "w6", Help: "Cannot be used for now; separated by commas."}
 	if len(p.Choices) > 0 {
 		in.Help += " All: " + joined(p.Choices)
 	}
@@ -279,7 +279,7 @@ func (b definitionForm) model() Fields {
 		choice("model.inputs", templates.Input{Label: "Parameters enter", Options: inputs}, &m.Inputs),
 		newField("model.warp", templates.Input{Label: "Output warping", Kind: "select", Options: warps}, func() string { return words.Either(m.Warp == design.WarpNone, m.Warp, "") },
 			func(t *Typed, name string) { m.Warp = t.Text(name) }), // otherwise it follows from fit and outputs
-		numbers("model.lengthscales", templates.Input{Label: "Lengthscales", Placeholder: "worked out", Help: "one number, or one per parameter, by commas"}, &m.Lengthscales),
+		numbers("model.lengthscales", templates.Input{Label: "Lengthscales", Placeholder: "worked out", Help: "one number, or one per parameter, separated by commas"}, &m.Lengthscales),
 		numbers("model.variance", templates.Input{Label: "Kernel variance", Kind: "number", Placeholder: "worked out"}, &m.Variance),
 		numbers("model.noise_variance", templates.Input{Label: "Noise variance", Kind: "number", Placeholder: "worked out", Help: "in the metric’s units, squared"}, &m.NoiseVariance),
 		numbers("model.lambda", templates.Input{Label: "Regulariser λ", Kind: "number", Placeholder: "worked out"}, &m.Lambda),
@@ -294,7 +294,7 @@ func (b definitionForm) model() Fields {
 
 // startField returns the field of the hyperparameters at which fits begin: three numbers.
 func startField(into **design.Start) Field {
-	in := templates.Input{Label: "Fits begin at", Placeholder: "worked out", Help: "lengthscale as a share of each range, kernel variance and λ, by commas"}
+	in := templates.Input{Label: "Fits begin at", Placeholder: "worked out", Help: "lengthscale as a share of each range, kernel variance and λ, separated by commas"}
 	return newField("model.start", in, func() string {
 		s := *into
 		if s == nil {

@@ -386,7 +386,7 @@ func Roles() []templates.Option {
 func NewShare(into *account.NewShare) Fields {
 	ends := &into.ExpiresAt
 	return Fields{
-		text("name", templates.Input{Label: "Whom is it for?"}, &into.Name),
+		text("name", templates.Input{Label: "Who is it for?"}, &into.Name),
 		newField("expires_at", templates.Input{Label: "Valid to the end of", Kind: "date", Help: "Days end at midnight UTC"}, func() string { return ends.UTC().Format(time.DateOnly) }, func(t *Typed, name string) {
 			if day := t.day(name); day != nil {
 				*ends = *day

@@ -145,7 +145,7 @@ func (t *Typed) Correction(form Trial) study.Correction {
 	}
 	c.Parameters = t.settingsUsed(form)
 	if t.OK() && len(c.Metrics) == 0 && c.Parameters == nil {
-		t.Fault(form.Metrics.first(t.filledIn).Name, "nothing differs from what is kept; change what is wrong")
+		t.Fault(form.Metrics.first(t.filledIn).Name, "nothing here differs from what is saved; change what is wrong")
 	}
 	Fields{Reason("", &c.Reason)}.Read(t)
 	return c

@@ -87,10 +87,10 @@ var (
 	NoSuchPath  = New(http.StatusNotFound, "The API has nothing at this path; /api/v1/docs lists what there is.")
 	OneStudy    = New(http.StatusForbidden, "Your token or link is for one study and nothing else.")
 	NoPerson    = New(http.StatusForbidden, "Only people have devices; tokens and share links have none.")
-	FullSignIn  = New(http.StatusForbidden, "This needs a sign-in by a link; a PIN, a token or a share link does not do.")
-	DeadLink    = New(http.StatusNotFound, "This link has expired, was revoked, or never was. Ask whoever sent it for a new one.")
+	FullSignIn  = New(http.StatusForbidden, "This needs a sign-in with a link; a PIN, a token or a share link is not enough.")
+	DeadLink    = New(http.StatusNotFound, "This link has expired, was revoked, or never existed. Ask whoever sent it for a new one.")
 	// AnothersPage answers a page that was made for somebody else. It is reloaded as the caller's.
-	AnothersPage = New(http.StatusConflict, "Somebody else is signed in in this browser by now. The page has to be loaded again.")
+	AnothersPage = New(http.StatusConflict, "Somebody else has signed in in this browser since. Load the page again.")
 	SignIn       = New(http.StatusUnauthorized, "This needs valid credentials: a signed-in browser, or the header “Authorization: Bearer TOKEN”.")
 	TooMany      = later(60, http.StatusTooManyRequests, "Too many wrong credentials like this one. Wait a minute; the right one is let in at any time.")
 	// keyReused answers a request with the key of another one.

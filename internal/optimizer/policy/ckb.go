@@ -98,7 +98,7 @@ var ckbUCB = Description{
 }
 
 // keepsTheSum warns of methods that compete with the best mixture of settings.
-const keepsTheSum = "The algorithm may break a limit in many trials where mixing settings from both sides of it pays; the sum over all trials is what it keeps."
+const keepsTheSum = "The algorithm may break a limit in many trials, where mixing settings from both sides of it pays; it keeps only the sum over all trials within the limit."
 
 // The primal-dual paper.
 const (

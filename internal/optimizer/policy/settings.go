@@ -477,7 +477,7 @@ func (r *resolver) workOut(s Setting) {
 			continue
 		}
 		if good := new(resolver); !good.sensible("", v) || !good.inRange(s, "", v) { // like a value that is given
-			r.fault(s.Name, "is worked out as %v from the others, which is out of range; give it, or change them", v)
+			r.fault(s.Name, "follows from the others as %v, which is out of range; give it, or change them", v)
 		}
 		alike = alike && (last == nil || last == v)
 		by[name], last = v, v

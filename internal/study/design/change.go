@@ -82,7 +82,7 @@ func (change Reconfiguration) Apply(d Definition) (Definition, Faults) {
 		field := fmt.Sprintf("%s[%d].%s", list, i, key)
 		switch {
 		case seen[list+name]: // a metric and a constraint may have the same name
-			faults.Add(field, name, "stands in the list twice")
+			faults.Add(field, name, "is in the list twice")
 		case at < 0:
 			faults.Add(field, name, "%s cannot be added or renamed", unknown)
 		default:

@@ -52,13 +52,13 @@ func CheckName(text string) string {
 	case strings.TrimSpace(text) != text:
 		return "must not begin or end with a space"
 	case strings.TrimFunc(text, invisible) != text:
-		return "must not begin or end with a character that cannot be seen: type it anew"
+		return "must not begin or end with an invisible character; type it again"
 	case utf8.RuneCountInString(text) > maxName:
 		return fmt.Sprintf("has %d characters; at most %d are allowed", utf8.RuneCountInString(text), maxName)
 	case strings.ContainsFunc(text, unicode.IsControl):
 		return "must not contain tabs, line breaks or other control characters"
 	case strings.ContainsFunc(text, reordersText):
-		return "must not contain characters that turn around what is written after them"
+		return "must not contain characters that reverse the direction of writing"
 	}
 	return ""
 }

@@ -90,9 +90,9 @@ func (c *Compiled) Holding(held Settings, location string) (config *optimizer.Co
 		switch arm := func(arm []float64) bool { return arm[i] == x }; {
 		case len(f) > before:
 		case a.Type == Remainder:
-			f.Add(there, v, "is what the others leave of %s; hold those", formatNumber(*a.Total))
+			f.Add(there, v, "is what the others leave of %s; hold the others instead", formatNumber(*a.Total))
 		case a.unavailable[a.setting(x)]:
-			f.Add(there, v, "has run out")
+			f.Add(there, v, "is not available")
 		case c.arms != nil && !slices.ContainsFunc(c.arms, arm):
 			f.Add(there, v, "no candidate has this %s", a.Name)
 		default:

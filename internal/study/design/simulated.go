@@ -52,7 +52,7 @@ func FindSimulatedLab(name string) (SimulatedLab, error) {
 		return lab, nil
 	}
 	names := lists.Map(labs, SimulatedLab.Name)
-	return nil, fmt.Errorf("there is no problem %q that a simulated lab has; there are %s (headroom simulate plays some more)", name, strings.Join(names, ", "))
+	return nil, fmt.Errorf("no simulated lab has a problem %q; there are %s (headroom simulate has more)", name, strings.Join(names, ", "))
 }
 
 // lacking lists what the study lacks for the simulated lab to answer in it, "" if nothing.

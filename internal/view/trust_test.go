@@ -113,7 +113,7 @@ func TestWordsOfDriftFollowItsChart(t *testing.T) {
 		t.Errorf("the points say %q", points.Text[:2])
 	}
 	says(t, "the caption", newBench(t, twoLimits).facts(0).driftChart([]metricDrift{d}).Caption,
-		[]string{"may have drifted: one that stands and is predicted well gets there by chance about once in 850 readings."}, []string{"probably"})
+		[]string{"may have drifted: one that does not change and is predicted well gets there by chance about once in 850 readings."}, []string{"probably"})
 	if line, look := trustSummary([]metricDrift{d}, false); !strings.HasSuffix(line, "; no sign of drift any more.") || look {
 		t.Errorf("%s, %v", line, look)
 	}
@@ -180,7 +180,7 @@ func TestTruthStandsBesideReadings(t *testing.T) {
 	says(t, "the table", whole(p.table(nil)), []string{"Best in truth", "R(t)/t"}, nil)
 	b.ask(-1)
 	_, said, _ = b.facts(0).progressPanels().bestPanel()
-	says(t, "with one at which there is no truth", said, []string{"those so far are 3 points behind what could be had with each (R(t)/t)."}, nil)
+	says(t, "with one at which there is no truth", said, []string{"the trials so far are 3 points behind what could be had with each (R(t)/t)."}, nil)
 	at := []design.Value{design.NumberValue(-1), design.NumberValue(0), design.NumberValue(0.25)}
 	slice := func(v Facts) string {
 		line := Outlook{Facts: v, Point: design.Settings{"x": design.NumberValue(0)}}.trueAlong("yield", "x", at)

@@ -424,7 +424,7 @@ func LinkView(p LinkPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 34, "<h2>What to do now</h2><ul><li>If you used it in this browser, <a href=\"/studies\">go to the studies</a>: you are signed in still.</li><li>On another device where you are signed in, open <b>Your devices</b> and make a new link.</li><li>Otherwise ask an admin for a new one. If you run the server, its command <code>headroom link</code> prints one.</li></ul>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 34, "<h2>What to do now</h2><ul><li>If you used it in this browser, <a href=\"/studies\">go to the studies</a>: you are still signed in.</li><li>On another device where you are signed in, open <b>Your devices</b> and make a new link.</li><li>Otherwise ask an admin for a new one. If you run the server, its command <code>headroom link</code> prints one.</li></ul>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

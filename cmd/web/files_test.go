@@ -23,7 +23,7 @@ var floors = []struct {
 	except []string
 }{
 	{"internal/optimizer", []string{
-		"optimizer", "space", "history", "models", "evidence", "regressions", "view", "estimate", "posterior", "incumbent", "works",
+		"lists", "optimizer", "space", "history", "models", "evidence", "regressions", "view", "estimate", "posterior", "incumbent", "works",
 		"acquisition", "ascend", "drawing", "search", "price", "shift", "account", "suggest", "replay", "hyperparameters", "paths", "gain",
 	}, []string{
 		"evidence -> view: view", "view -> estimate: estimate", "view -> estimate: outcome", "view -> incumbent: findPriorMeans", "view -> incumbent: knownMeans",

@@ -52,9 +52,9 @@ func (s *account) replayMultipliers(ctx context.Context, prior *account) error {
 	scaled := s.scaledFrom()
 	if prior != nil {
 		first = s.agreed.decision
-		s.pastMultipliers, q = prior.pastMultipliers[:first-1:first-1], prior.multipliers
-		if first <= len(prior.pastMultipliers) {
-			q = prior.pastMultipliers[first-1]
+		s.pastMultipliers, q = prior.pastMultipliers.prefix(first-1), prior.multipliers
+		if first <= len(prior.pastMultipliers.items) {
+			q = prior.pastMultipliers.items[first-1]
 		}
 	}
 	slid := windows{}
@@ -62,7 +62,7 @@ func (s *account) replayMultipliers(ctx context.Context, prior *account) error {
 		if err := checkpoint.Reach(ctx); err != nil {
 			return err
 		}
-		s.pastMultipliers = append(s.pastMultipliers, q)
+		s.pastMultipliers = s.pastMultipliers.append(q)
 		m := moment{s.regimeAt(t), make([]bool, len(scaled)), make([]bool, len(scaled)), slid}
 		for j, from := range scaled {
 			m.unscaled[j] = t < from
@@ -258,8 +258,8 @@ func (s *account) roundSummary(t int, trace RoundTrace) policy.RoundSummary {
 	scaled := func(metric int) *regime { return s.regimeAt(max(t, s.scaleSince(metric))) }
 	f := policy.RoundSummary{Suggested: r.Suggested && !r.Excluded, Multipliers: trace.Multipliers, After: s.multipliers,
 		Beta: make([]float64, n), SD: make([]float64, n), Gain: make([]float64, n), Lambda: make([]float64, n), Scale: make([]float64, n)}
-	if t < len(s.pastMultipliers) {
-		f.After = s.pastMultipliers[t]
+	if t < len(s.pastMultipliers.items) {
+		f.After = s.pastMultipliers.items[t]
 	}
 	for j := range s.cfg.Costs {
 		g, _, known := s.costAt(t, j, scaled(s.targets[1+j].metric))
@@ -429,15 +429,15 @@ func (s *account) traceFurther(ctx context.Context) (done bool, err error) {
 
 // traceRound describes decision t.
 func (s *account) traceRound(ctx context.Context, t int, slid windows) (RoundTrace, error) {
-	trace := RoundTrace{Multipliers: s.pastMultipliers[t-1], Horizon: s.horizon(t), before: s.playedBefore(t)}
+	trace := RoundTrace{Multipliers: s.pastMultipliers.items[t-1], Horizon: s.horizon(t), before: s.playedBefore(t)}
 	shown, err := s.observed(ctx, t, slid)
 	if err != nil {
 		return trace, err
 	}
 	acted := shown
-	acted.multipliers = s.pastMultipliers[t-1]
+	acted.multipliers = s.pastMultipliers.items[t-1]
 	if s.traits.ActsOnOwnData() {
-		acted, err = s.acting(ctx, t, s.pastMultipliers[t-1], slid)
+		acted, err = s.acting(ctx, t, s.pastMultipliers.items[t-1], slid)
 	} else {
 		err = acted.setWidths(ctx)
 	}

@@ -154,7 +154,7 @@ func (s *decision) earlier(ctx context.Context, t int, at []Place, known func(j,
 	if err := checkpoint.Reach(ctx); err != nil {
 		return nil, err
 	}
-	v, err := s.acting(ctx, t, s.pastMultipliers[t-1], nil)
+	v, err := s.acting(ctx, t, s.pastMultipliers.items[t-1], nil)
 	if err == nil {
 		v, err = v.withIncumbent(ctx)
 	}

@@ -154,15 +154,6 @@ func (s *decision) drawOver(
 	return chosen, input, err
 }
 
-// without are the numbers of a list that are not among others.
-func without(list, others []int) []int {
-	gone := map[int]bool{}
-	for _, i := range others {
-		gone[i] = true
-	}
-	return slices.DeleteFunc(slices.Clone(list), func(i int) bool { return gone[i] })
-}
-
 // setFunctions sets the functions of an input at its places.
 func (d *drawing) setFunctions(input *policy.Input, places []int) {
 	input.Functions = make([][]float64, len(d.functions))

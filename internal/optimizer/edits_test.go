@@ -153,7 +153,7 @@ func compare(t *testing.T, after string, same func(a, b float64) bool, got, want
 			t.Fatalf("%s after %s:\n%s", what, after, diff)
 		}
 	}
-	check("path", got.pastMultipliers, want.pastMultipliers)
+	check("path", got.pastMultipliers.items, want.pastMultipliers.items)
 	check("multipliers", got.Multipliers(), want.Multipliers())
 	check("models", got.Models(), want.Models())
 	check("trace", sure(got.Trace(background)), sure(want.Trace(background)))

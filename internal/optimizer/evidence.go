@@ -17,12 +17,12 @@ import (
 type evidence struct {
 	*task
 	regimes         []*regime
-	excluded        []int       // rounds
-	pastMultipliers [][]float64 // per round, before its feedback
-	next            *view       // of the next decision
-	prior           *evidence   // while building only
-	agreed          agreement   // with prior
-	kept            *gp.Kept    // see Resources, while building only
+	excluded        []int                 // rounds
+	pastMultipliers appendOnly[[]float64] // multipliers of rounds 1..n, before each round's feedback
+	next            *view                 // of the next decision
+	prior           *evidence             // while building only
+	agreed          agreement             // with prior
+	kept            *gp.Kept              // see Resources, while building only
 }
 
 // regime is a stretch of decisions, from ≤ t < until, made with the same hyperparameters. Its
@@ -43,12 +43,14 @@ type regime struct {
 
 // group is a regression shared by the metrics with the same kernel, noise and arrived rounds.
 type group struct {
-	model     metricModel
-	metric    int // the first of the metrics
-	function  *kernel.Function
-	order     []arrival
-	continues *group // a group of the prior state or an earlier regime, nil for none,
-	reused    int    // whose first rows are reused
+	model        metricModel
+	metric       int // the first of the metrics
+	function     *kernel.Function
+	order        []arrival
+	arrivals     appendOnly[arrival] // order, which a later state appends to
+	continuation continuation        // what order was made from, while building only
+	continues    *group              // a group of the prior state or an earlier regime, nil for none,
+	reused       int                 // whose first rows are reused
 
 	posterior.Regression // without data where it is updated sequentially
 	sequential           *sequential
@@ -59,7 +61,7 @@ type group struct {
 type sequential struct {
 	arms  *gp.Arms // nil in a regime that is over
 	from  int      // the decision of the first of noted
-	noted []posterior.Noted
+	noted appendOnly[posterior.Noted]
 }
 
 func (s *evidence) regimeAt(t int) *regime {
@@ -83,6 +85,85 @@ type arrival struct {
 	lambda   float64
 }
 
+// sortByArrival sorts readings by the time they were told.
+func sortByArrival(order []arrival) {
+	slices.SortFunc(order, func(a, b arrival) int {
+		return cmp.Or(cmp.Compare(a.revealed, b.revealed), cmp.Compare(a.round, b.round))
+	})
+}
+
+// continuation is the readings of a metric that a regime's last decision sees: the first known ones
+// of a group of the prior state, and more.
+type continuation struct {
+	before *group // nil for none
+	known  int
+	more   []arrival
+}
+
+func (c continuation) same(o continuation) bool {
+	return c.before == o.before && c.known == o.known && slices.Equal(c.more, o.more)
+}
+
+// order lists all of them.
+func (c continuation) order() appendOnly[arrival] {
+	if c.before == nil {
+		return appendOnly[arrival]{items: c.more}
+	}
+	return c.before.arrivals.prefix(c.known).append(c.more...)
+}
+
+// arrivals lists the readings of a metric for a regime that ends before decision until.
+func (s *evidence) arrivals(metric int, m metricModel, until int) continuation {
+	var list []arrival
+	add := func(round int) {
+		r := &s.history.Rounds[round-1]
+		if reading := r.Readings[metric]; !r.Excluded && reading.Told && reading.Revealed < until-1 {
+			list = append(list, arrival{round, reading.Revealed, s.readingLambda(round, reading, m)})
+		}
+	}
+	before := s.arrivedBefore(metric, m, until)
+	if before == nil {
+		for i := range s.history.Rounds {
+			add(i + 1)
+		}
+		sortByArrival(list)
+		return continuation{more: list}
+	}
+	// The order is unchanged up to the first change. From there on, the untouched, the touched and the
+	// new readings are sorted.
+	n := before.seen(s.agreed.seen - 1)
+	for _, a := range before.order[n:] {
+		if _, touched := slices.BinarySearch(s.agreed.touched, a.round); !touched && a.round <= len(s.history.Rounds) {
+			add(a.round)
+		}
+	}
+	for _, round := range s.agreed.touched {
+		if s.history.Rounds[round-1].Readings[metric].Revealed >= s.agreed.seen-1 {
+			add(round)
+		}
+	}
+	for round := len(s.prior.history.Rounds) + 1; round <= len(s.history.Rounds); round++ {
+		add(round)
+	}
+	sortByArrival(list)
+	for n < len(before.order) && len(list) > 0 && before.order[n] == list[0] {
+		n, list = n+1, list[1:]
+	}
+	return continuation{before, n, list}
+}
+
+// arrivedBefore is the prior state's group with all readings of a metric, if it has the same model
+// and all readings are wanted, else nil.
+func (s *evidence) arrivedBefore(metric int, m metricModel, until int) *group {
+	if s.prior != nil && until > s.Round() {
+		last := s.prior.regimes[len(s.prior.regimes)-1]
+		if reflect.DeepEqual(last.models[metric], m) {
+			return last.groups[last.groupOf[metric]]
+		}
+	}
+	return nil
+}
+
 // toldIn lists the readings of a metric that were told during round t, in order of their rounds.
 func (s *evidence) toldIn(metric, t int) []arrival {
 	last := s.regimes[len(s.regimes)-1]
@@ -97,7 +178,7 @@ func (h *History) chosen(n int) (since int, ok bool) { return n, !h.Rounds[n-1].
 // orderOf lists the rounds by when they count, as far as decisions before until see them. The λ
 // told with a reading is used only if the reading was told by then, so that rows never change.
 func (s *task) orderOf(metric int, m metricModel, until int, counts func(n int) (since int, ok bool)) []arrival {
-	order := make([]arrival, 0, max(until-2, 0))
+	var order []arrival
 	for n := 1; n < until-1; n++ {
 		if last, ok := counts(n); ok && last < until-1 {
 			reading := s.history.Rounds[n-1].Readings[metric]
@@ -107,9 +188,7 @@ func (s *task) orderOf(metric int, m metricModel, until int, counts func(n int) 
 			order = append(order, arrival{n, last, s.readingLambda(n, reading, m)})
 		}
 	}
-	slices.SortFunc(order, func(a, b arrival) int {
-		return cmp.Or(cmp.Compare(a.revealed, b.revealed), cmp.Compare(a.round, b.round))
-	})
+	sortByArrival(order)
 	return order
 }
 
@@ -150,9 +229,10 @@ func (s *task) appendRounds(ctx context.Context, d *gp.Data, k Kernel, order []a
 
 // agreement is how far a history agrees with that of the prior state.
 type agreement struct {
-	decision int // the first whose data, model, draw or step of the multipliers may differ
-	seen     int // the first that sees other readings or pending rounds, or chose another place
-	record   int // the first round whose own record differs
+	decision int   // the first whose data, model, draw or step of the multipliers may differ
+	seen     int   // the first that sees other readings or pending rounds, or chose another place
+	record   int   // the first round whose own record differs
+	touched  []int // the rounds of both histories whose records differ
 }
 
 // agree compares the history with that of the prior state. Regimes must be known.
@@ -167,6 +247,7 @@ func (s *evidence) agree() agreement {
 		for i := range n {
 			if decision, seen := firstEffect(i+1, &old[i], &now[i]); decision > 0 {
 				a.decision, a.seen, a.record = min(a.decision, decision), min(a.seen, seen), min(a.record, i+1)
+				a.touched = append(a.touched, i+1)
 			}
 		}
 	}

@@ -100,7 +100,7 @@ func TestGamesOfManyReadingsAreRegressedAsRows(t *testing.T) {
 						t.Errorf("%s:\n%s", what, diff)
 					}
 				}
-				check("path", s.pastMultipliers, want.pastMultipliers)
+				check("path", s.pastMultipliers.items, want.pastMultipliers.items)
 				check("models", s.Models(), want.Models())
 				check("trace", sure(s.Trace(background)), sure(want.Trace(background)))
 				check("violations", sure(s.Violations(background)), sure(want.Violations(background)))
@@ -160,7 +160,7 @@ func TestFirstScaleOfACrowd(t *testing.T) {
 		h.Fits = []Fit{{From: 555, Metrics: []FittedMetric{{Set: true, Centre: 0.1, Scale: 2, Count: 500}, {Set: true, Centre: -0.1, Scale: 3, Count: 500}}}}
 		s := mustReplay(t, cfg, h)
 		plain, rows := byRowsInstead(cfg, h)
-		if diff := difference(mustReplay(t, plain, rows).pastMultipliers, s.pastMultipliers, within8); diff != "" {
+		if diff := difference(mustReplay(t, plain, rows).pastMultipliers.items, s.pastMultipliers.items, within8); diff != "" {
 			t.Errorf("%s: %s", algorithm, diff)
 		}
 	}

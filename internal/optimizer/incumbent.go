@@ -173,7 +173,7 @@ type knownMeans struct {
 // findPriorMeans returns the eligibleMeans of the prior state's next decision, if these were
 // computed and still hold, since nothing was read; else none.
 func (v *view) findPriorMeans() (none knownMeans) {
-	if v.prior == nil || v.agreed.record <= len(v.prior.history.Rounds) {
+	if v.prior == nil || len(v.agreed.touched) > 0 {
 		return none
 	}
 	before, found := v.prior.next.resolved.Kept()

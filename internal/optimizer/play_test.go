@@ -292,7 +292,7 @@ func checkLookingBack(t *testing.T, state *State, h *History) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		back, err := state.acting(background, n, state.pastMultipliers[n-1], nil)
+		back, err := state.acting(background, n, state.pastMultipliers.items[n-1], nil)
 		if err != nil {
 			t.Fatal(err)
 		}

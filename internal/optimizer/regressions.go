@@ -52,7 +52,7 @@ func (s *evidence) releasePrior() {
 	s.prior, s.kept = nil, nil
 	for _, regime := range s.regimes {
 		for _, g := range slices.Concat(regime.groups, regime.own) {
-			g.continues = nil
+			g.continues, g.continuation = nil, continuation{}
 		}
 	}
 }
@@ -148,25 +148,16 @@ func (s *evidence) build(ctx context.Context, regime *regime) error {
 
 // groupMetrics lists the distinct regressions of the metrics.
 func (s *evidence) groupMetrics(regime *regime) {
-	for i := range regime.models {
-		regime.groupOf = append(regime.groupOf, s.groupIn(regime, &regime.groups, i, func(n int) (since int, ok bool) {
-			r := &s.history.Rounds[n-1]
-			return r.Readings[i].Revealed, !r.Excluded && r.Readings[i].Told
-		}))
+	regime.groupOf = make([]int, len(s.cfg.Metrics))
+	for i, m := range regime.models {
+		came := s.arrivals(i, m, regime.until)
+		regime.groupOf[i] = slices.IndexFunc(regime.groups, func(g *group) bool { return g.model.sameRegression(m) && g.continuation.same(came) })
+		if regime.groupOf[i] < 0 {
+			order := came.order()
+			regime.groupOf[i] = len(regime.groups)
+			regime.groups = append(regime.groups, &group{model: m, metric: i, order: order.items, arrivals: order, continuation: came})
+		}
 	}
-}
-
-// groupIn is the index in groups of the regression of the points of rounds from when they count on,
-// with a metric's model. It is added where there is none.
-func (s *evidence) groupIn(regime *regime, groups *[]*group, metric int, counts func(n int) (since int, ok bool)) int {
-	m := regime.models[metric]
-	order := s.orderOf(metric, m, regime.until, counts)
-	i := slices.IndexFunc(*groups, func(g *group) bool { return g.model.sameRegression(m) && slices.Equal(g.order, order) })
-	if i < 0 {
-		i = len(*groups)
-		*groups = append(*groups, &group{model: m, metric: metric, order: order})
-	}
-	return i
 }
 
 // whitenedBefore is the beginning of target k's z that the prior state has computed.
@@ -240,11 +231,24 @@ func (s *evidence) groupOwn(regime *regime) {
 	case s.traits.Censoring != nil:
 		for k, t := range s.targets {
 			if t.metric >= 0 {
-				regime.ownOf[k] = s.groupIn(regime, &regime.own, t.metric, s.history.chosen)
+				s.addOwn(regime, k, s.history.chosen)
 			}
 		}
 	case s.traits.Response != nil:
-		regime.ownOf[0] = s.groupIn(regime, &regime.own, s.targets[0].metric, s.completed)
+		s.addOwn(regime, 0, s.completed)
+	}
+}
+
+// addOwn regresses target k, with its metric's model, on the points of rounds from when they count
+// on.
+func (s *evidence) addOwn(regime *regime, k int, counts func(n int) (since int, ok bool)) {
+	metric := s.targets[k].metric
+	m := regime.models[metric]
+	order := s.orderOf(metric, m, regime.until, counts)
+	regime.ownOf[k] = slices.IndexFunc(regime.own, func(g *group) bool { return g.model.sameRegression(m) && slices.Equal(g.order, order) })
+	if regime.ownOf[k] < 0 {
+		regime.ownOf[k] = len(regime.own)
+		regime.own = append(regime.own, &group{model: m, metric: metric, order: order})
 	}
 }
 
@@ -276,7 +280,7 @@ func (s *evidence) updateSequentially(ctx context.Context, regime *regime, g *gr
 		return err
 	}
 	g.sequential = st
-	for t := st.from + len(st.noted); t < regime.until; t++ {
+	for t := st.from + len(st.noted.items); t < regime.until; t++ {
 		for len(come) > 0 && g.order[come[0]].revealed < t {
 			i, a := come[0], g.order[come[0]]
 			come = come[1:]
@@ -292,7 +296,7 @@ func (s *evidence) updateSequentially(ctx context.Context, regime *regime, g *gr
 		if err != nil {
 			return err
 		}
-		st.noted = append(st.noted, seen)
+		st.noted = st.noted.append(seen)
 	}
 	st.arms = nil
 	return nil
@@ -358,23 +362,26 @@ func (s *evidence) sequentialBefore(ctx context.Context, regime *regime, g *grou
 // continued is what a regression of the prior state had come to, for one with the same kernel and
 // noise; nil where something in it no longer holds.
 func (s *evidence) continued(old *regime, before *group, regime *regime, g *group, targets []int) (st *sequential, come []int) {
-	first, known := regime.from-old.from, slices.Clip(before.sequential.noted)
+	first, known := regime.from-old.from, before.sequential.noted
 	for _, k := range targets {
 		if old.transforms[k] != regime.transforms[k] {
 			return nil, nil
 		}
 	}
-	if last := regime.until - old.from; regime.until <= s.agreed.seen && last <= len(known) {
-		return &sequential{from: regime.from, noted: known[first:last:last]}, nil // nothing of the regime has changed
+	if last := regime.until - old.from; regime.until <= s.agreed.seen && last <= len(known.items) {
+		return &sequential{from: regime.from, noted: appendOnly[posterior.Noted]{items: known.items[first:last]}}, nil // nothing of the regime has changed
 	}
-	if before.sequential.arms == nil || s.agreed.seen < s.prior.Round() || first > len(known) {
+	if before.sequential.arms == nil || s.agreed.seen < s.prior.Round() || first > len(known.items) {
 		return nil, nil
 	}
 	come, ok := added(old, before, regime, g, targets, before.seen(s.agreed.seen-1))
 	if !ok {
 		return nil, nil
 	}
-	return &sequential{before.sequential.arms.Clone(), regime.from, known[first:]}, come
+	if first > 0 {
+		known = appendOnly[posterior.Noted]{items: known.items[first:]}
+	}
+	return &sequential{before.sequential.arms.Clone(), regime.from, known}, come
 }
 
 // added lists the positions of the readings that a regression has beyond those of an earlier one

@@ -331,18 +331,18 @@ func TestWindowsSlide(t *testing.T) {
 	moved := 0
 	for n, trace := range sure(state.Trace(background)) {
 		round := n + 1
-		anew, err := state.acting(background, round, state.pastMultipliers[n], nil)
+		anew, err := state.acting(background, round, state.pastMultipliers.items[n], nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		near(t, round, "information gain", trace.InformationGain[0], anew.gain[0])
-		estimates, err := state.ownEstimates(background, round, state.pastMultipliers[n], moment{regime: state.regimeAt(round)})
+		estimates, err := state.ownEstimates(background, round, state.pastMultipliers.items[n], moment{regime: state.regimeAt(round)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		next := state.policy.Step(state.pastMultipliers[n], &policy.Revealed{Round: round, Own: estimates[1:]})
-		if round < len(state.pastMultipliers) {
-			near(t, round, "multiplier", state.pastMultipliers[round][0], next[0])
+		next := state.policy.Step(state.pastMultipliers.items[n], &policy.Revealed{Round: round, Own: estimates[1:]})
+		if round < len(state.pastMultipliers.items) {
+			near(t, round, "multiplier", state.pastMultipliers.items[round][0], next[0])
 		}
 		if next[0] != 0 {
 			moved++

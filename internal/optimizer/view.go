@@ -302,8 +302,8 @@ func (v *view) condition(ctx context.Context, src *source, whitened func(rows *p
 // amongCandidates is condition where there are many more readings than candidates.
 func (v *view) amongCandidates(ctx context.Context, src *source) (err error) {
 	st, c := src.group.sequential, &posterior.Candidates{HasPending: len(src.pending) > 0}
-	if i := v.round - st.from; i < len(st.noted) {
-		c.Noted = &st.noted[i]
+	if i := v.round - st.from; i < len(st.noted.items) {
+		c.Noted = &st.noted.items[i]
 	} else {
 		c.Arms = st.arms
 		c.WithPending, err = v.withPending(ctx, src.group, st.arms, src.pending)

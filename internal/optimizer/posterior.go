@@ -96,9 +96,10 @@ func (s *shown) readingSDs(k int, at []Place, estimate policy.Estimate) []float6
 // readings there, if anything was.
 func (s *shown) noiseAgain(metric int, at Place) float64 {
 	m, sum, told := s.model(metric), 0.0, 0.0
-	for i, r := range s.history.Rounds {
-		if reading := r.Readings[metric]; reading.SD > 0 && !r.Excluded && samePlace(s.placeOf(i+1), at) {
-			sum, told = sum+s.undoubtedLambda(i+1, reading, m), told+1
+	for i := range s.history.Rounds {
+		r := &s.history.Rounds[i]
+		if reading := &r.Readings[metric]; reading.SD > 0 && !r.Excluded && samePlace(s.placeOf(i+1), at) {
+			sum, told = sum+s.undoubtedLambda(i+1, *reading, m), told+1
 		}
 	}
 	if told == 0 {

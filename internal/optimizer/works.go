@@ -76,16 +76,15 @@ func (s *decision) learnWorks(ctx context.Context, prior *decision) (*works, err
 	if own := s.cfg.Metrics[s.cfg.Objective.Metric].Kernel; own.Name == "covariance" {
 		k = own
 	}
-	all := s.outcomes(k)
-	failed := all.failed()
-	if s.cfg.Paper || failed == 0 {
+	if s.cfg.Paper || len(s.failedBySettings()) == 0 { // most studies: their outcomes are not listed
 		return nil, nil
 	}
+	all := s.outcomes(k)
 	if prior != nil && prior.works != nil && prior.works.outcomes.same(all) {
 		return prior.works, nil
 	}
 	out := &works{kernel: k, outcomes: all}
-	out.baseRate = (float64(len(all.worked)-failed) + usualOutcomes - usualFailures) / (float64(len(all.worked)) + usualOutcomes)
+	out.baseRate = (float64(len(all.worked)-all.failed()) + usualOutcomes - usualFailures) / (float64(len(all.worked)) + usualOutcomes)
 	part, err := all.mostInformative(ctx, s.cfg.Space.inputLengthscales(s.cfg.Space.priorLengthscales()))
 	if err != nil {
 		return nil, err
@@ -133,13 +132,11 @@ func (s *task) worksKernel(k Kernel, stretch, latent float64) (*kernel.Function,
 
 // outcomes are the outcomes that the next decision sees.
 func (s *task) outcomes(k Kernel) (all outcomes) {
-	t := s.Round()
+	t, failed := s.Round(), s.failedBySettings()
 	for i := range s.history.Rounds {
 		r := &s.history.Rounds[i]
-		ending, ended := r.ending(t)
-		failed := ended && ending.Cause == BySettings
-		worked := !ended && slices.ContainsFunc(r.Readings, func(reading Reading) bool { return reading.seenAt(t) })
-		if !r.Excluded && (failed || worked) {
+		worked := !r.closedAt(t) && slices.ContainsFunc(r.Readings, func(reading Reading) bool { return reading.seenAt(t) })
+		if _, fails := slices.BinarySearch(failed, i+1); fails || worked && !r.Excluded {
 			all.inputs, all.worked = append(all.inputs, s.kernelInput(k, s.placeOf(i+1))), append(all.worked, worked)
 		}
 	}
@@ -148,6 +145,15 @@ func (s *task) outcomes(k Kernel) (all outcomes) {
 
 func (o outcomes) failed() int {
 	return lists.Count(o.worked, func(worked bool) bool { return !worked })
+}
+
+// failedBySettings lists the rounds of which the next decision knows that they failed because of
+// their settings.
+func (s *task) failedBySettings() []int {
+	return s.history.roundsWhere(1, s.Round(), func(_ int, r *Round) bool {
+		ending, ended := r.ending(s.Round())
+		return ended && ending.Cause == BySettings && !r.Excluded
+	})
 }
 
 func (o outcomes) same(other outcomes) bool {

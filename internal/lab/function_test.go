@@ -237,7 +237,7 @@ func TestSimulatedLabMustFit(t *testing.T) {
 	l := must.Get(design.FindSimulatedLab("reaction"))(t)
 	for name, spoil := range map[string]func(*design.Definition){
 		"needs the parameter time, the metric yield": func(d *design.Definition) { d.Parameters[1].Name, d.Objective.Metric = "duration", "amount" },
-		"no simulated lab has a problem":                        func(d *design.Definition) { d.SimulatedLab = "moonshot" },
+		"no simulated lab has a problem":             func(d *design.Definition) { d.SimulatedLab = "moonshot" },
 		"the context arrivals":                       func(d *design.Definition) { d.SimulatedLab = "queue" },
 		"headroom simulate":                          func(d *design.Definition) { d.SimulatedLab = "sensors" },
 	} {

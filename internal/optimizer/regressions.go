@@ -123,9 +123,10 @@ func (s *evidence) build(ctx context.Context, regime *regime) error {
 		}
 		modelled, g := s.cfg.transform(t, regime.models[t.metric]), regime.groups[regime.groupOf[t.metric]]
 		regime.transforms = append(regime.transforms, modelled)
-		regime.responses[k] = lists.Map(g.order, func(a arrival) float64 {
+		same := s.responsesBefore(k, modelled, g)
+		regime.responses[k] = slices.Concat(same, lists.Map(g.order[len(same):], func(a arrival) float64 {
 			return modelled.response(s.history.Rounds[a.round-1].Readings[t.metric].Value)
-		})
+		}))
 		if g.Data != nil {
 			regime.whitened[k] = g.Data.Whiten(s.whitenedBefore(k, g, regime.responses[k]), regime.responses[k])
 		}
@@ -158,6 +159,20 @@ func (s *evidence) groupMetrics(regime *regime) {
 			regime.groups = append(regime.groups, &group{model: m, metric: i, order: order.items, arrivals: order, continuation: came})
 		}
 	}
+}
+
+// responsesBefore is the beginning of target k's responses that the prior state has computed from
+// the same readings by the same transform.
+func (s *evidence) responsesBefore(k int, by transform, g *group) []float64 {
+	before := g.continuation.before
+	if before == nil {
+		return nil
+	}
+	last := s.prior.regimes[len(s.prior.regimes)-1] // whose readings the group continues
+	if last.transforms[k] != by || last.groups[last.groupOf[s.targets[k].metric]] != before {
+		return nil
+	}
+	return last.responses[k][:before.seen(s.agreed.seen-1)]
 }
 
 // whitenedBefore is the beginning of target k's z that the prior state has computed.

@@ -46,7 +46,7 @@ func (v Facts) trust() templates.Trust {
 	return t
 }
 
-// metricDrifts tests each metric for drift of which enough readings were predicted.
+// metricDrifts tests for drift each metric with enough readings that were predicted.
 func (v Facts) metricDrifts() []metricDrift {
 	return lists.Pick(v.metricsShown(), func(metric string) (metricDrift, bool) {
 		c := v.Readout.Calibration[metric]

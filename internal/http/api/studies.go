@@ -53,7 +53,7 @@ func (a *API) studyOperations() operations {
 		"listStudies": listing(Operation{
 			Summary: "List the studies, newest change first",
 			Query: []queryParameter{
-				{"find", "Only those that have each of these words, in any case, in their name, the first 4000 bytes of their description, or the names of their parameters and metrics", ""},
+				{"find", fmt.Sprintf("Only those that have each of these words, in any case, in their name, the first %d bytes of their description, or the names of their parameters and metrics", design.SearchedBytes), ""},
 				{"after", "Continue after a page: the next that it answered. A study that changes meanwhile moves to the front, and is on no later page", ""},
 				limitParameter,
 			},

@@ -226,13 +226,13 @@ func (d Definition) MetricNames() []string {
 	return names
 }
 
-// searchedBytes is how much of a description is searched.
-const searchedBytes = 4000
+// SearchedBytes is how much of a description is searched.
+const SearchedBytes = 4000
 
 // Words returns the case-folded text in which searches find the study: its name, the beginning of
 // its description, and the names of its parameters and metrics.
 func (d Definition) Words() string {
-	described := strings.ToValidUTF8(d.Description[:min(len(d.Description), searchedBytes)], "")
+	described := strings.ToValidUTF8(d.Description[:min(len(d.Description), SearchedBytes)], "")
 	return FoldCase(strings.Join(slices.Concat([]string{d.Name, described}, d.ParameterNames(), d.MetricNames()), "\n"))
 }
 

@@ -90,9 +90,10 @@ func (s *Models) choiceOf(ctx context.Context, snap *ledger.Snapshot, c *design.
 		return Choice{}, ctx.Err()
 	case errors.Is(err, optimizer.ErrNoneAllowed):
 		return Choice{Name: c.Def.Algorithm.Name, Because: "It allows none of the settings."}, nil
-	case tooLarge(err) != nil:
-		return Choice{Name: c.Def.Algorithm.Name, Because: tooLarge(err).Error()}, nil
 	default:
+		if refused := tooLarge(err, adviceOnChoosing()); refused != nil {
+			return Choice{Name: c.Def.Algorithm.Name, Because: refused.Error()}, nil
+		}
 		return Choice{Name: c.Def.Algorithm.Name, Because: fmt.Sprintf("Its model cannot be computed: %v.", err)}, nil
 	}
 	settings := c.Settings(d.Place)

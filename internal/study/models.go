@@ -240,6 +240,11 @@ type modelMemory struct {
 	free  *semaphore.Weighted
 }
 
+func newModelMemory() modelMemory {
+	bytes := atMostHalf(optimizer.MostRoom)
+	return modelMemory{bytes, semaphore.NewWeighted(bytes)}
+}
+
 // enter waits until the room has space for a study's model.
 func (r modelMemory) enter(ctx context.Context, snap *ledger.Snapshot) (leave func(), err error) {
 	n := int64(len(snap.Trials))
@@ -256,15 +261,15 @@ func computeError(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
-	if refused := tooLarge(err); refused != nil {
+	if refused := tooLarge(err, adviceOnChoosing()); refused != nil {
 		return refused
 	}
 	return conflict("The model cannot be computed: %v. Change the model or its settings.", err)
 }
 
 // tooLarge returns a conflict for a model that would need more memory than allowed, with its size
-// and what people can do, and nil for other errors.
-func tooLarge(err error) error {
+// and the advice, and nil for other errors.
+func tooLarge(err error, advice string) error {
 	refused, is := errors.AsType[*optimizer.TooLarge](err)
 	if !is {
 		return nil
@@ -275,10 +280,14 @@ func tooLarge(err error) error {
 		long = fmt.Sprintf("about %g minutes", minutes)
 	}
 	return conflict("The model of so many readings is too large to be worked out: %s of up to %d readings would take %s of memory "+
-		"and %s, and a model may take %s here. Results can still be told and imported, and the ledger read and exported. "+
+		"and %s, and a model may take %s here. %s",
+		design.Count(refused.Regressions, "regression", "regressions"), refused.Readings, formatBytes(refused.Bytes), long, formatBytes(refused.Room), advice)
+}
+
+func adviceOnChoosing() string {
+	return fmt.Sprintf("Results can still be told and imported, and the ledger read and exported. "+
 		"To choose trials, exclude readings that tell little more, go on in a copy of the study with fewer of its trials, or list candidates: "+
-		"the model of %d or fewer does not grow with the readings.",
-		design.Count(refused.Regressions, "regression", "regressions"), refused.Readings, formatBytes(refused.Bytes), long, formatBytes(refused.Room), optimizer.MostListed)
+		"the model of %d or fewer does not grow with the readings.", optimizer.MostListed)
 }
 
 // operationsPerMinute is about how many operations of a factorisation (n³/3 for n rows) two

@@ -16,8 +16,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-
 	"headroom/internal/derived"
 	"headroom/internal/optimizer"
 	"headroom/internal/scheduler"
@@ -38,6 +36,8 @@ type Service struct {
 	writing scheduler.Queues
 	asks    derived.Together[*waitingAsk]
 	unkept  sync.Map // *Verified by study id, outcomes that the database did not store
+	// verifyMemory is apart from that of decisions, none of which may wait for a verification.
+	verifyMemory modelMemory
 }
 
 // Progress is the state of a verification or of a simulated laboratory that runs in the background.
@@ -67,10 +67,9 @@ func NewService(store Store, options Options) *Service {
 	options.Replays = cmp.Or(options.Replays, runtime.GOMAXPROCS(0))
 	options.Log = cmp.Or(options.Log, slog.Default())
 	work := derived.New[*ledger.Snapshot](options.CacheBytes, options.Replays, stateOf, options.Log)
-	bytes := atMostHalf(optimizer.MostRoom)
 	return &Service{
-		Models: &Models{Derived: work, log: options.Log, memory: modelMemory{bytes, semaphore.NewWeighted(bytes)}, rows: options.RowStore},
-		store:  store, now: time.Now, largest: LargestLedger, imports: scheduler.Queues{Places: importsAtOnce},
+		Models: &Models{Derived: work, log: options.Log, memory: newModelMemory(), rows: options.RowStore},
+		store:  store, verifyMemory: newModelMemory(), now: time.Now, largest: LargestLedger, imports: scheduler.Queues{Places: importsAtOnce},
 	}
 }
 

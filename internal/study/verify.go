@@ -69,15 +69,26 @@ func (s *Service) Verify(ctx context.Context, snap *ledger.Snapshot) (Verificati
 		if err != nil {
 			return Verification{}, err
 		}
+		leave, err := s.verifyMemory.enter(ctx, snap)
+		if err != nil {
+			return Verification{}, err
+		}
+		defer leave()
 		v := newVerifier(before)
+		v.with.Room = s.verifyMemory.bytes
 		row, last, err := s.store.Ends(ctx, snap.ID)
 		v.checkIntact(row.Fits(last))
 		for err == nil && v.last.Seq < snap.Version {
 			err = s.verifyPart(ctx, v, snap)
 		}
+		if refused := tooLarge(err, adviceOnVerifying); refused != nil {
+			err = refused
+		}
 		return v.outcome(), err
 	})
 }
+
+const adviceOnVerifying = "A program with more memory can verify it, as with headroom verify on an export of the study."
 
 // verifiedBefore returns the last outcome if the verification can continue from it: it found no
 // fault under the present rules, and the ledger still has the event at which it ended.
@@ -185,6 +196,7 @@ type verifier struct {
 	replayed int64        // decisions up to this event were replayed earlier
 	last     ledger.Event // the last one read; its Seq is 0 before the first
 	gaveUp   bool         // an event could not be applied
+	with     optimizer.Resources
 
 	snap    *ledger.Snapshot    // as the last decision had seen it
 	tail    []ledger.Event      // after snap.Version, up to last
@@ -219,14 +231,17 @@ func (v *verifier) outcome() Verification {
 	return out
 }
 
-// walk reads the next events until ctx ends. An event that cannot be applied is a difference; of
-// the events after it only the hashes are checked.
+// walk reads the next events until ctx ends or a model is too large. An event that cannot be applied
+// is a difference; of the events after it only the hashes are checked.
 func (v *verifier) walk(ctx context.Context, events []ledger.Event) error {
 	for _, e := range events {
 		if !v.gaveUp {
 			err := v.apply(ctx, e)
 			if ctx.Err() != nil {
 				return ctx.Err()
+			}
+			if tooLarge(err, "") != nil {
+				return err
 			}
 			if err != nil {
 				v.giveUp(fmt.Errorf("event %d: %w", e.Seq, err))
@@ -336,7 +351,7 @@ func (v *verifier) stateAt(ctx context.Context, number int) (*optimizer.State, e
 	if v.state != nil && v.under == c {
 		v.state, err = v.state.Extend(ctx, h)
 	} else {
-		v.state, err = optimizer.Replay(ctx, c.Config, h)
+		v.state, err = optimizer.ReplayWithin(ctx, c.Config, h, v.with)
 	}
 	v.under = c
 	return v.state, err

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -218,6 +220,38 @@ func TestVerifyingGoesOnFromWhatIsRemembered(t *testing.T) {
 		if diff := cmp.Diff(whole, store.verified.Verification); diff != "" || store.verified.Version != b.snap.Version || whole.OK != (name == "honest") {
 			t.Errorf("%s, up to event %d of %d: %s", name, store.verified.Version, b.snap.Version, diff)
 		}
+	}
+}
+
+// TestVerifyingKeepsToTheProgramsMemory: a model that is too large is refused and no fault of the
+// ledger, and verifications wait for each other's memory while decisions do not.
+func TestVerifyingKeepsToTheProgramsMemory(t *testing.T) {
+	t.Parallel()
+	b := played(t)
+	store := &kept{bench: b}
+	server := NewService(store, Options{})
+	t.Cleanup(server.Stop)
+	room := server.verifyMemory.bytes
+	server.verifyMemory.bytes = 10
+	if v, err := server.Verify(t.Context(), b.snap); !errors.Is(err, ErrConflict) || !strings.Contains(err.Error(), "headroom verify") || len(v.Different) > 0 {
+		t.Errorf("with too little memory: %+v, %v", v, err)
+	}
+	if store.verified != nil && !store.verified.OK {
+		t.Errorf("kept as a fault of the ledger: %+v", store.verified)
+	}
+	server.verifyMemory.bytes = room
+	must.Do(t, server.verifyMemory.free.Acquire(t.Context(), room))
+	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := server.Verify(short, b.snap); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("while others take all memory: %v", err)
+	}
+	if _, err := server.StateOf(t.Context(), b.snap); err != nil {
+		t.Errorf("the state while others verify: %v", err)
+	}
+	server.verifyMemory.free.Release(room)
+	if v := must.Get(server.Verify(t.Context(), b.snap))(t); !v.OK || v.Checked == 0 {
+		t.Errorf("with memory again: %+v", v)
 	}
 }
 

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -44,6 +45,8 @@ func (v Facts) Verified() templates.Verified {
 	switch {
 	case is.Paused:
 		shown.Trouble = "It took too long and was paused; press again, and it goes on from where it is."
+	case errors.Is(is.Failed, study.ErrConflict): // nor would another attempt
+		shown.Trouble = "It could not be finished. " + is.Failed.Error()
 	case is.Failed != nil:
 		shown.Trouble = "It could not be finished: " + is.Failed.Error() + ". Press again, and it goes on from where it is."
 	}

@@ -124,6 +124,18 @@ func TestWordsOfVerification(t *testing.T) {
 	}
 }
 
+// TestWhatAVerificationFailedOf: nobody is told to press again where that cannot help.
+func TestWhatAVerificationFailedOf(t *testing.T) {
+	t.Parallel()
+	for wrong, again := range map[error]bool{study.ErrConflict: false, study.ErrUnavailable: true} {
+		v := Facts{Latest: &ledger.Snapshot{}}
+		v.Board.Verification.Failed = fmt.Errorf("it stopped: %w", wrong)
+		if shown := v.Verified(); !strings.Contains(shown.Trouble, "it stopped") || strings.Contains(shown.Trouble, "Press again") != again {
+			t.Errorf("after %v: %s", wrong, shown.Trouble)
+		}
+	}
+}
+
 func TestDescriptionsReachNoOtherHost(t *testing.T) {
 	t.Parallel()
 	got := Markdown("![logo **x**](https://evil.example/a.png) <script>alert(1)</script> [link](javascript:alert(1))")

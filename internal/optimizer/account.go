@@ -279,7 +279,7 @@ func (s *account) roundSummary(t int, trace RoundTrace) policy.RoundSummary {
 }
 
 // Calibrations returns one per metric. Readings in doubt are left out, as more likely slips than
-// readings, and so are, with standardised outputs, rounds decided before the metric had a scale.
+// readings, and so are those for which nothing was predicted (RoundTrace.Ahead).
 func (s *account) Calibrations(ctx context.Context) ([]Calibration, error) {
 	out := make([]Calibration, len(s.cfg.Metrics))
 	trace, err := s.Trace(ctx)
@@ -296,7 +296,7 @@ func (s *account) Calibrations(ctx context.Context) ([]Calibration, error) {
 		var residuals []float64
 		for n, r := range s.history.Rounds {
 			regime := s.regimeAt(n + 1)
-			if r.Excluded || !r.Readings[i].Told || r.Readings[i].InDoubt || trace[n].Ahead == nil || !s.scaled(regime.models[i]) {
+			if r.Excluded || !r.Readings[i].Told || r.Readings[i].InDoubt || trace[n].Ahead == nil || trace[n].Ahead[i] == nil {
 				continue
 			}
 			freedom := regime.models[i].freedom

@@ -58,7 +58,7 @@ func TestInnovationsOfTrialsPredictedTogether(t *testing.T) {
 		}
 	}
 	late := innovations(8, 7, 8, 9) // the second of them first, then the first and the third
-	if len(late) != 16 { // the first of each metric was not predicted
+	if len(late) != 16 {            // the first of each metric was not predicted
 		t.Errorf("%d readings, want 16", len(late))
 	}
 	h := played(cfg, 9, 4)

@@ -251,7 +251,11 @@ func ifMatch(r *http.Request) (int64, error) {
 // writeJSON answers with value, which is encoded before a byte is sent, so that a failure can still
 // be reported.
 func writeJSON(w http.ResponseWriter, status int, value any) error {
-	body, err := json.Marshal(value)
+	encode := func() ([]byte, error) { return json.Marshal(value) }
+	if long, is := value.(interface{ encode() ([]byte, error) }); is {
+		encode = long.encode
+	}
+	body, err := encode()
 	if err != nil {
 		return err
 	}

@@ -9,11 +9,13 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"time"
 
 	"headroom/internal/http/problem"
 	"headroom/internal/http/request"
 	"headroom/internal/optimizer"
+	"headroom/internal/optimizer/cores"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -258,6 +260,19 @@ func unreadable(err error) error {
 
 type historyDocument struct {
 	Rounds []study.HistoryRow `json:"rounds"`
+}
+
+// encode is json.Marshal on all processors: the rows of a long study take longer to be written than
+// to be worked out.
+func (d historyDocument) encode() ([]byte, error) {
+	lists := make([][]byte, len(d.Rounds))
+	err := cores.Stretches(len(d.Rounds), func(from, to int) error {
+		list, err := json.Marshal(d.Rounds[from:to])
+		lists[from] = bytes.TrimSuffix(bytes.TrimPrefix(list, []byte("[")), []byte("]"))
+		return err
+	})
+	lists = slices.DeleteFunc(lists, func(list []byte) bool { return list == nil })
+	return slices.Concat([]byte(`{"rounds":[`), bytes.Join(lists, []byte(",")), []byte("]}")), err
 }
 
 type choiceList struct {

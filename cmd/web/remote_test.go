@@ -171,7 +171,7 @@ func TestCommandsAskAServer(t *testing.T) {
 	complained("yield=NaN: write a number such as", "tell", study.ID, "2", "yield=NaN")
 	complained("must look like", "tell", study.ID, "2", "yield")
 	complained("not the number of a trial", "tell", study.ID, "first", "yield=3")
-	complained("nosuchstudy: not found", "ask", "nosuchstudy")
+	complained("There is no study nosuchstudy", "ask", "nosuchstudy")
 	complained("headroom fail STUDY NUMBER REASON", "fail", study.ID, "2")
 	complained("headroom ask STUDY", "ask")
 	settings = append(settings, "HEADROOM_TOKEN=headroom_wrong")

@@ -187,13 +187,9 @@ func lockStudy(ctx context.Context, tx pgx.Tx, id string, key *study.Idempotency
 	case answered != nil:
 		return last, nil, answered
 	case errors.Is(err, pgx.ErrNoRows):
-		return last, nil, noStudy(id)
+		return last, nil, study.NoStudy(id)
 	}
 	return last, news, err
-}
-
-func noStudy(id string) error {
-	return fmt.Errorf("study %s: %w", design.Shorten(id), study.ErrNotFound)
 }
 
 func (s *Studies) Ends(ctx context.Context, id string) (row, last study.Known, err error) {
@@ -204,7 +200,7 @@ func (s *Studies) Ends(ctx context.Context, id string) (row, last study.Known, e
 		WHERE id = $1`, id).Scan(&row.Version, &row.Hash, &last.Version, &last.Hash)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
-		return row, last, noStudy(id)
+		return row, last, study.NoStudy(id)
 	case err != nil:
 		return row, last, unavailable(ctx, err)
 	}
@@ -226,7 +222,7 @@ func (s *Studies) Verified(ctx context.Context, id string) (*study.Verified, err
 	var last *study.Verified
 	err := s.db.in(ctx).QueryRow(ctx, `SELECT verified FROM studies WHERE id = $1`, id).Scan(&last)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, noStudy(id)
+		return nil, study.NoStudy(id)
 	}
 	return last, unavailable(ctx, err)
 }
@@ -318,7 +314,7 @@ func (s *Studies) Events(ctx context.Context, id string, after int64, limit int)
 	err := s.db.in(ctx).SendBatch(ctx, batch).Close()
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
-		return nil, noStudy(id)
+		return nil, study.NoStudy(id)
 	case err != nil || len(found) == 0:
 		return nil, unavailable(ctx, err)
 	}

@@ -153,7 +153,7 @@ func (s *Service) load(ctx context.Context, id string) (*ledger.Snapshot, error)
 			return nil, err
 		}
 		if len(events) == 0 {
-			return nil, fmt.Errorf("study %s: %w", design.Shorten(id), ErrNotFound)
+			return nil, NoStudy(id)
 		}
 		return s.foldNews(id, nil, events)
 	})

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
 
@@ -196,6 +197,11 @@ type refusal struct {
 func (r *refusal) Error() string { return r.sentence }
 
 func (r *refusal) Unwrap() error { return r.because }
+
+// NoStudy returns the ErrNotFound of a study's id.
+func NoStudy(id string) error {
+	return &refusal{"There is no study " + design.Shorten(id) + ", or none that you may see.", ErrNotFound}
+}
 
 // conflict returns an error for what the present state of the study does not allow.
 func conflict(format string, values ...any) error {

@@ -71,22 +71,30 @@ func unpredicted(snap *ledger.Snapshot, state *optimizer.State) map[string]strin
 	return why
 }
 
+// explanation is what a sentence on a chosen trial is made from.
+type explanation struct {
+	background
+	ledger.ChosenData
+	d design.Definition
+}
+
 // explain says in plain words what a trial tries, what the model predicts and why it was chosen.
 func explain(d design.Definition, p ledger.ChosenData, who background) string {
+	e := explanation{who, p, d}
 	tries := fmt.Sprintf("Trial %d tries %s", p.Number, describeSettings(d, p.Parameters))
 	if len(p.Held) > 0 {
 		tries += fmt.Sprintf(" (held, as asked: %s)", describeSettings(d, p.HeldSettings()))
 	}
 	reason := p.Decision.Reason
 	if reason == policy.FirstDesign || reason == policy.Space {
-		return tries + ". " + whyChosen(d, p, who)
+		return tries + ". " + e.whyChosen()
 	}
-	predicted := predictions(d, p, who)
+	predicted := e.predictions()
 	if w := p.Decision.Works; w != nil {
 		predicted += fmt.Sprintf(", chance that it works %s: %d of %s", design.FormatPercent(w.Chance), w.Failed,
 			design.Count(w.Of, "trial failed because of its settings", "trials failed because of their settings"))
 	}
-	sentence := tries + ": " + predicted + ". " + whyChosen(d, p, who)
+	sentence := tries + ": " + predicted + ". " + e.whyChosen()
 	if reason != policy.Own {
 		sentence += phaseText(p.Decision.Horizon)
 	}
@@ -140,38 +148,38 @@ func unitIsUnique(d design.Definition, p design.Parameter) bool {
 
 // predictions lists the objective and every constraint: mean ± sd, the limit, and the chance to
 // stay within it, or within all limits if there are several.
-func predictions(d design.Definition, p ledger.ChosenData, who background) string {
-	e := expectation{ChosenData: p, unpredicted: who.unpredicted, limits: map[string][]design.Constraint{}}
+func (e explanation) predictions() string {
+	of := expectation{explanation: e, limits: map[string][]design.Constraint{}}
 	learned, foretold, kept := 0, true, true
-	for _, c := range d.Constraints {
-		if value, ok := p.KnownValues[c.Name]; ok {
+	for _, c := range e.d.Constraints {
+		if value, ok := e.KnownValues[c.Name]; ok {
 			kept = kept && c.Holds(value)
 			continue
 		}
 		learned++
-		foretold = foretold && who.unpredicted[c.Metric] == ""
-		e.limits[c.Metric] = append(e.limits[c.Metric], c)
+		foretold = foretold && e.unpredicted[c.Metric] == ""
+		of.limits[c.Metric] = append(of.limits[c.Metric], c)
 	}
-	all, o := "", d.Objective
-	if chance := p.Decision.FeasibilityProbability; learned == 1 && kept && chance != nil {
-		e.chance = ", chance to stay within " + design.FormatPercent(*chance)
+	all, o := "", e.d.Objective
+	if chance := e.Decision.FeasibilityProbability; learned == 1 && kept && chance != nil {
+		of.chance = ", chance to stay within " + design.FormatPercent(*chance)
 	} else if learned > 0 && foretold && chance != nil {
 		all = "chance to stay within every limit " + design.FormatPercent(*chance)
 	}
-	parts := []string{e.of(o.Metric, o.Metric, o.Unit)}
-	if parts[0] != "" && who.unpredicted[o.Metric] == "" {
+	parts := []string{of.metric(o.Metric, o.Metric, o.Unit)}
+	if parts[0] != "" && e.unpredicted[o.Metric] == "" {
 		parts[0] = "predicted " + parts[0]
 	}
-	for _, c := range d.Constraints {
-		name, limits := c.Name, e.limits[c.Metric]
+	for _, c := range e.d.Constraints {
+		name, limits := c.Name, of.limits[c.Metric]
 		if len(limits) > 1 {
 			name = c.Metric
 		}
-		if value, ok := p.KnownValues[c.Name]; ok {
+		if value, ok := e.KnownValues[c.Name]; ok {
 			parts = append(parts, fmt.Sprintf("%s %s (limit %s, known beforehand)", design.Name(c.Name),
 				design.WithUnit(design.WriteNumber(value), c.Unit, " "), design.WithUnit(design.WriteNumber(c.Threshold), c.Unit, " ")))
 		} else if c.Metric != o.Metric && c.Name == limits[0].Name {
-			parts = append(parts, e.of(name, c.Metric, c.Unit))
+			parts = append(parts, of.metric(name, c.Metric, c.Unit))
 		}
 	}
 	parts = slices.DeleteFunc(append(parts, all), func(part string) bool { return part == "" })
@@ -180,15 +188,14 @@ func predictions(d design.Definition, p ledger.ChosenData, who background) strin
 
 // expectation has what is predicted of the metrics at a chosen point.
 type expectation struct {
-	ledger.ChosenData
-	unpredicted map[string]string
-	limits      map[string][]design.Constraint // learned ones, by metric
-	chance      string                         // to stay within the limit, if there is only one
+	explanation
+	limits map[string][]design.Constraint // learned ones, by metric
+	chance string                         // to stay within the limit, if there is only one
 }
 
-// of says once what is predicted of a metric, with all of its limits. If readings are missing there
-// is no number, since it would be that of the prior alone.
-func (e expectation) of(name, metric, unit string) string {
+// metric says once what is predicted of a metric, with all of its limits. If readings are missing
+// there is no number, since it would be that of the prior alone.
+func (e expectation) metric(name, metric, unit string) string {
 	name = design.Name(name)
 	if why := e.unpredicted[metric]; why != "" {
 		return why + " of " + name + " yet" + e.within(metric, design.WriteNumber, "")
@@ -219,17 +226,17 @@ func safeByDistance(d design.Definition) bool {
 	return !policy.Absent(d.Algorithm.Settings["lipschitz"])
 }
 
-func whyChosen(d design.Definition, p ledger.ChosenData, who background) string {
-	highest, objective := "highest", design.Name(d.Objective.Metric)
-	if d.Objective.Direction == "minimize" {
+func (e explanation) whyChosen() string {
+	highest, objective := "highest", design.Name(e.d.Objective.Metric)
+	if e.d.Objective.Direction == "minimize" {
 		highest = "lowest"
 	}
-	limits, learned, none := limitNames(d), learnedLimits(d, p, nil), ""
+	limits, learned, none := e.limitNames(), e.learnedLimits(nil), ""
 	both := design.Listed(append([]string{objective}, learned...), "and")
 	if learned != nil {
-		none = noneFeasibleYet(who)
+		none = e.noneFeasibleYet()
 	}
-	switch p.Decision.Reason {
+	switch e.Decision.Reason {
 	case policy.FirstDesign:
 		return "Chosen to spread the first trials over the whole space, before there is enough data for the model."
 	case policy.Space:
@@ -237,30 +244,30 @@ func whyChosen(d design.Definition, p ledger.ChosenData, who background) string 
 	case policy.Restart:
 		return "Chosen to spread trials over the whole space once more: the region around the best of the last search shrank to nothing without anything better."
 	case policy.Own:
-		return ownChoice(p, who)
+		return e.ownChoice()
 	case policy.Optimistic:
-		if limits == nil || who.algorithm.Heedless {
+		if limits == nil || e.algorithm.Heedless {
 			return fmt.Sprintf("Chosen because its optimistic %s is the %s of all.", objective, highest)
 		}
 		among := "points whose " + design.Listed(limits, "and") + " could still be within " + theirLimits(limits)
 		switch {
-		case who.algorithm.NeedsSafeSeeds && safeByDistance(d):
+		case e.algorithm.NeedsSafeSeeds && safeByDistance(e.d):
 			among = "the safe settings and the points that the Lipschitz constant says keep " + keptWithin(limits)
-		case who.algorithm.NeedsSafeSeeds:
+		case e.algorithm.NeedsSafeSeeds:
 			among = "the safe settings and the points that the model believes to keep " + keptWithin(limits)
 		}
-		return fmt.Sprintf("Chosen because its optimistic %s is the %s among %s.", objective, highest, among) + noneFeasibleYet(who)
+		return fmt.Sprintf("Chosen because its optimistic %s is the %s among %s.", objective, highest, among) + e.noneFeasibleYet()
 	case policy.TradeOff:
 		if limits == nil {
 			return fmt.Sprintf("Chosen because its optimistic %s is the %s of all.", objective, highest)
 		}
-		return fmt.Sprintf("Chosen because its optimistic %s is the best after a price for possibly breaking the %s%s.", objective, limitsOn(limits), prices(d, p)) + noneFeasibleYet(who)
+		return fmt.Sprintf("Chosen because its optimistic %s is the best after a price for possibly breaking the %s%s.", objective, limitsOn(limits), e.prices()) + e.noneFeasibleYet()
 	case policy.LeastBad: // points avoided since they failed or were tried may be within
 		looks := fmt.Sprintf("looks able to stay within the %s", limitsOn(limits))
-		if chance := p.Decision.FeasibilityProbability; chance != nil && *chance >= 0.5 { // most_risk may allow less
+		if chance := e.Decision.FeasibilityProbability; chance != nil && *chance >= 0.5 { // most_risk may allow less
 			looks = fmt.Sprintf("is as sure to stay within the %s as it has to be now", limitsOn(limits))
 		}
-		return fmt.Sprintf("Chosen because no point that may be tried now %s, and this one comes closest.", looks) + noneFeasibleYet(who)
+		return fmt.Sprintf("Chosen because no point that may be tried now %s, and this one comes closest.", looks) + e.noneFeasibleYet()
 	case policy.Explore:
 		learns := fmt.Sprintf("%s is the %s", objective, highest)
 		if learned != nil {
@@ -272,44 +279,44 @@ func whyChosen(d design.Definition, p ledger.ChosenData, who background) string 
 	case policy.Sample:
 		return fmt.Sprintf("Chosen because it is the best in one random draw of what %s could be, given the results so far.", both) + none
 	case policy.Improve:
-		return whyImproves(d, p, who)
+		return e.whyImproves()
 	case policy.Apart:
 		such := "such points"
 		if learned != nil {
 			such = "the points there that are likely to keep " + keptWithin(learned)
 		}
-		return fmt.Sprintf("Chosen away from the waiting trials, near which hardly anything is left to gain: of %s it promises the largest improvement of %s%s.", such, objective, improvementOver(d, p, who))
+		return fmt.Sprintf("Chosen away from the waiting trials, near which hardly anything is left to gain: of %s it promises the largest improvement of %s%s.", such, objective, e.improvementOver())
 	case policy.Settled:
 		sure, best := "", "the best so far"
-		if number := p.Decision.Incumbent; number > 0 && who.remark(number) != "" {
-			best = fmt.Sprintf("trial %d", number) + who.remark(number)
+		if number := e.Decision.Incumbent; number > 0 && e.remark(number) != "" {
+			best = fmt.Sprintf("trial %d", number) + e.remark(number)
 		}
-		if chances := weighedWith(d, p, who); chances != "" {
+		if chances := e.weighedWith(); chances != "" {
 			sure = ", and of those whose chance " + chances + " is no less than that of " + best
 		}
 		return "Chosen where hardly anything is left to gain: of the points not tried yet" + sure + ", it promises most."
 	}
-	return fmt.Sprintf("Chosen by %s.", p.Decision.Algorithm)
+	return fmt.Sprintf("Chosen by %s.", e.Decision.Algorithm)
 }
 
 // whyImproves says what a point promises over the best one so far, or that it has the best chance
 // to be feasible if none is known to be.
-func whyImproves(d design.Definition, p ledger.ChosenData, who background) string {
-	learned, objective := learnedLimits(d, p, nil), design.Name(d.Objective.Metric)
-	compared := p.Decision.ExpectedImprovement != nil
-	switch broken := brokenLimits(d, p); {
+func (e explanation) whyImproves() string {
+	learned, objective := e.learnedLimits(nil), design.Name(e.d.Objective.Metric)
+	compared := e.Decision.ExpectedImprovement != nil
+	switch broken := e.brokenLimits(); {
 	case broken != nil:
 		return fmt.Sprintf("Chosen although it is known to break the %s: no point within promises any improvement.", limitsOn(broken))
-	case compared && who.reads(p.Decision.Incumbent, p.Parameters):
-		return whyReadAgain(d, p, who)
-	case learned != nil && !compared && (who.algorithm.Compares || !who.best):
-		return fmt.Sprintf("Chosen because it has the best chance to keep %s.", keptWithin(learned)) + noneFeasibleYet(who)
-	case learned != nil && compared && hardlyImproves(d, p) && who.broke(p.Decision.Incumbent):
+	case compared && e.reads(e.Decision.Incumbent, e.Parameters):
+		return e.whyReadAgain()
+	case learned != nil && !compared && (e.algorithm.Compares || !e.best):
+		return fmt.Sprintf("Chosen because it has the best chance to keep %s.", keptWithin(learned)) + e.noneFeasibleYet()
+	case learned != nil && compared && e.hardlyImproves() && e.broke(e.Decision.Incumbent):
 		return fmt.Sprintf("Chosen for its chance to keep %s, weighed with %s: it was compared with trial %d, which broke a limit, and hardly any improvement of %s over that one is expected.",
-			keptWithin(learned), objective, p.Decision.Incumbent, objective)
+			keptWithin(learned), objective, e.Decision.Incumbent, objective)
 	}
-	sentence := fmt.Sprintf("Chosen because it promises the largest improvement of %s%s", objective, improvementOver(d, p, who))
-	if chances := weighedWith(d, p, who); chances != "" {
+	sentence := fmt.Sprintf("Chosen because it promises the largest improvement of %s%s", objective, e.improvementOver())
+	if chances := e.weighedWith(); chances != "" {
 		sentence += ", weighed with the chance " + chances
 	}
 	return sentence + "."
@@ -317,26 +324,26 @@ func whyImproves(d design.Definition, p ledger.ChosenData, who background) strin
 
 // whyReadAgain says why the incumbent is read once more. It is not within the limits if no trial
 // is.
-func whyReadAgain(d design.Definition, p ledger.ChosenData, who background) string {
-	number, within, beyond := p.Decision.Incumbent, "", ""
-	if limits := learnedLimits(d, p, who.unpredicted); limits != nil {
+func (e explanation) whyReadAgain() string {
+	number, within, beyond := e.Decision.Incumbent, "", ""
+	if limits := e.learnedLimits(e.unpredicted); limits != nil {
 		within, beyond = " and as far within the "+limitsOn(limits), " and how far from the "+limitsOn(limits)
 	}
 	know := "whether they are as good" + within + " as they seem"
-	if who.broke(number) {
+	if e.broke(number) {
 		know = "how good they are" + beyond
 	}
-	return fmt.Sprintf("Chosen to read the settings of trial %d%s again: to know %s is worth more than what another point promises.", number, cmp.Or(who.remark(number), ", the best so far,"), know)
+	return fmt.Sprintf("Chosen to read the settings of trial %d%s again: to know %s is worth more than what another point promises.", number, cmp.Or(e.remark(number), ", the best so far,"), know)
 }
 
 // weighedWith names the chances that an improvement is multiplied with: to keep limits with
 // readings, and to work if trials have failed.
-func weighedWith(d design.Definition, p ledger.ChosenData, who background) string {
+func (e explanation) weighedWith() string {
 	var chances []string
-	if limits := learnedLimits(d, p, who.unpredicted); limits != nil {
+	if limits := e.learnedLimits(e.unpredicted); limits != nil {
 		chances = append(chances, "to stay within the "+limitsOn(limits))
 	}
-	if p.Decision.Works != nil && who.algorithm.Compares { // others only avoid where hardly anything works
+	if e.Decision.Works != nil && e.algorithm.Compares { // others only avoid where hardly anything works
 		chances = append(chances, "to work")
 	}
 	return design.Listed(chances, "and")
@@ -347,46 +354,46 @@ func weighedWith(d design.Definition, p ledger.ChosenData, who background) strin
 const hardlyAny = 1e-3
 
 // hardlyImproves reports whether the expected improvement is not worth a number.
-func hardlyImproves(d design.Definition, p ledger.ChosenData) bool {
-	return *p.Decision.ExpectedImprovement <= hardlyAny*p.Decision.SD[d.Objective.Metric]
+func (e explanation) hardlyImproves() bool {
+	return *e.Decision.ExpectedImprovement <= hardlyAny*e.Decision.SD[e.d.Objective.Metric]
 }
 
 // improvementOver says by how much a point is expected to improve on the incumbent, where a worse
 // value counts as no improvement.
-func improvementOver(d design.Definition, p ledger.ChosenData, who background) string {
-	gain := p.Decision.ExpectedImprovement
+func (e explanation) improvementOver() string {
+	gain := e.Decision.ExpectedImprovement
 	if gain == nil {
 		return ""
 	}
-	best := fmt.Sprintf("over trial %d", p.Decision.Incumbent) + who.remark(p.Decision.Incumbent)
-	if hardlyImproves(d, p) {
+	best := fmt.Sprintf("over trial %d", e.Decision.Incumbent) + e.remark(e.Decision.Incumbent)
+	if e.hardlyImproves() {
 		return ", though hardly any " + best
 	}
-	return ", on average " + design.Apart(design.WriteBeside(*gain, *gain), d.Objective.Unit, " ") + " " + best
+	return ", on average " + design.Apart(design.WriteBeside(*gain, *gain), e.d.Objective.Unit, " ") + " " + best
 }
 
-func ownChoice(p ledger.ChosenData, who background) string {
-	person := cmp.Or(who.by, "a person")
-	if p.ReplicateOf > 0 {
-		return fmt.Sprintf("Repeats trial %d on purpose; asked for by %s, not chosen by the algorithm.", p.ReplicateOf, person)
+func (e explanation) ownChoice() string {
+	person := cmp.Or(e.by, "a person")
+	if e.ReplicateOf > 0 {
+		return fmt.Sprintf("Repeats trial %d on purpose; asked for by %s, not chosen by the algorithm.", e.ReplicateOf, person)
 	}
 	return fmt.Sprintf("Chosen by %s, not by the algorithm.", person)
 }
 
-func noneFeasibleYet(who background) string {
-	if who.withinLimits {
+func (e explanation) noneFeasibleYet() string {
+	if e.withinLimits {
 		return ""
 	}
 	return " No trial is known to be within every limit yet."
 }
 
 // prices lists the multipliers of the decision, if the algorithm has any.
-func prices(d design.Definition, p ledger.ChosenData) string {
+func (e explanation) prices() string {
 	var parts []string
-	for _, c := range d.Constraints {
-		if q, ok := p.Decision.Multipliers[c.Name]; ok {
+	for _, c := range e.d.Constraints {
+		if q, ok := e.Decision.Multipliers[c.Name]; ok {
 			text := design.FormatBrief(q)
-			if len(d.Constraints) > 1 {
+			if len(e.d.Constraints) > 1 {
 				text = design.Name(c.Name) + " " + text
 			}
 			parts = append(parts, text)
@@ -417,23 +424,23 @@ func keptWithin(names []string) string {
 
 func theirLimits(names []string) string { return plural(names, "the limit", "their limits") }
 
-func limitNames(d design.Definition) []string {
-	return lists.Pick(d.Constraints, func(c design.Constraint) (string, bool) { return design.Name(c.Name), true })
+func (e explanation) limitNames() []string {
+	return lists.Pick(e.d.Constraints, func(c design.Constraint) (string, bool) { return design.Name(c.Name), true })
 }
 
 // learnedLimits returns the limits that are learned from readings, except those of metrics in
 // missing.
-func learnedLimits(d design.Definition, p ledger.ChosenData, missing map[string]string) []string {
-	return lists.Pick(d.Constraints, func(c design.Constraint) (string, bool) {
-		_, known := p.KnownValues[c.Name]
+func (e explanation) learnedLimits(missing map[string]string) []string {
+	return lists.Pick(e.d.Constraints, func(c design.Constraint) (string, bool) {
+		_, known := e.KnownValues[c.Name]
 		return design.Name(c.Name), !known && missing[c.Metric] == ""
 	})
 }
 
 // brokenLimits returns the limits that are known beforehand to be broken.
-func brokenLimits(d design.Definition, p ledger.ChosenData) []string {
-	return lists.Pick(d.Constraints, func(c design.Constraint) (string, bool) {
-		value, known := p.KnownValues[c.Name]
+func (e explanation) brokenLimits() []string {
+	return lists.Pick(e.d.Constraints, func(c design.Constraint) (string, bool) {
+		value, known := e.KnownValues[c.Name]
 		return design.Name(c.Name), known && !c.Holds(value)
 	})
 }

@@ -341,7 +341,7 @@ func TestSafeSettingsAreNotSaidToBePossiblySafe(t *testing.T) {
 	if notes := Notes(b.snap); !strings.HasSuffix(notes[0], "mostly by little. Which settings are safe follows from the Lipschitz constant that was given: one that is too small lets trials break a limit by much.") {
 		t.Errorf("notes %q", notes)
 	}
-	got := whyChosen(d, ledger.ChosenData{Parameters: chosen.Parameters, Decision: chosen.Decision}, background{algorithm: policy.Description{NeedsSafeSeeds: true}, withinLimits: true})
+	got := explain(d, ledger.ChosenData{Parameters: chosen.Parameters, Decision: chosen.Decision}, background{algorithm: policy.Description{NeedsSafeSeeds: true}, withinLimits: true})
 	if want := "among the safe settings and the points that the Lipschitz constant says keep impurity within the limit."; !strings.Contains(got, want) {
 		t.Errorf("got %s\nwant %s", got, want)
 	}

@@ -104,7 +104,7 @@ func creatingOnce[Q any](a *API, operation Operation, prepare func(r *http.Reque
 		if err != nil {
 			return err
 		}
-		key, err := readKey(r, body)
+		key, err := idempotencyKey(r, body)
 		var answer any
 		if err == nil {
 			who, _ := request.Caller(r)

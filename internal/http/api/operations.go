@@ -200,34 +200,25 @@ func (a *API) command(r *http.Request, body []byte) (study.Command, error) {
 	if err != nil {
 		return study.Command{}, err
 	}
-	key, err := readKey(r, body)
+	key, err := idempotencyKey(r, body)
 	if err != nil {
 		return study.Command{}, err
 	}
 	return study.Command{By: who.By(), Author: who.Caller(), IfMatch: version, Key: key}, nil
 }
 
-// readKey returns the request's idempotency key, whose hash covers sent; nil if the header is
-// absent.
-func readKey(r *http.Request, sent []byte) (*study.IdempotencyKey, error) {
-	text, err := idempotencyKey(r.Header)
-	if err != nil || text == "" {
-		return nil, err
-	}
-	return request.Key(r, text, sent), nil
-}
-
-// idempotencyKey returns the text of the header, "" if it is absent.
-func idempotencyKey(h http.Header) (string, error) {
-	values, given := h["Idempotency-Key"]
+// idempotencyKey returns the request's idempotency key, whose hash covers sent; nil if the header
+// is absent.
+func idempotencyKey(r *http.Request, sent []byte) (*study.IdempotencyKey, error) {
+	values, given := r.Header["Idempotency-Key"]
 	if !given {
-		return "", nil
+		return nil, nil
 	}
-	visible := func(r rune) bool { return '!' <= r && r <= '~' }
-	if len(values) != 1 || values[0] == "" || len(values[0]) > 255 || strings.ContainsFunc(values[0], func(r rune) bool { return !visible(r) }) {
-		return "", problem.Malformed("header", "Idempotency-Key", "Idempotency-Key must be one key of 1 to 255 visible ASCII characters.")
+	invisible := func(r rune) bool { return r < '!' || r > '~' }
+	if len(values) != 1 || values[0] == "" || len(values[0]) > 255 || strings.ContainsFunc(values[0], invisible) {
+		return nil, problem.Malformed("header", "Idempotency-Key", "Idempotency-Key must be one key of 1 to 255 visible ASCII characters.")
 	}
-	return values[0], nil
+	return request.Key(r, values[0], sent), nil
 }
 
 // ifMatch returns the version that the study must have, 0 for any.

@@ -216,7 +216,7 @@ func (a *API) importBundle(w http.ResponseWriter, r *http.Request) error {
 	if err := checkMediaType(r.Header, []string{"application/json"}); err != nil {
 		return err
 	}
-	key, err := readKey(r, nil)
+	key, err := idempotencyKey(r, nil)
 	if err != nil {
 		return err
 	}

@@ -204,20 +204,12 @@ func (s *Server) authenticate(r *http.Request, secret string) (account.Identity,
 // while the database is away.
 func (s *Server) authenticateEvenAway(r *http.Request, secret string) (account.Identity, error) {
 	who, err := s.authenticate(r, secret)
-	digest := sha256.Sum256([]byte(secret))
-	switch {
-	case err == nil:
-		s.lastKnown.Store(digest, who)
-	case refused(err):
-		s.lastKnown.Delete(digest)
-	case errors.Is(err, study.ErrUnavailable):
-		known, there := s.lastKnown.Load(digest)
-		if there {
-			who = known.(account.Identity)
-		}
-		if there && (who.ExpiresAt.IsZero() || time.Now().Before(who.ExpiresAt)) {
-			return who, nil
-		}
+	if !errors.Is(err, study.ErrUnavailable) {
+		return who, err
+	}
+	known, there := s.throttle.lastFound(secret).(account.Identity)
+	if there && (known.ExpiresAt.IsZero() || time.Now().Before(known.ExpiresAt)) {
+		return known, nil
 	}
 	return who, err
 }
@@ -263,14 +255,14 @@ type throttle struct {
 	wrong     *httprate.RateLimiter
 
 	mu         sync.Mutex
-	recognised map[[sha256.Size]byte]bool
+	recognised map[[sha256.Size]byte]any // what was last found for secrets that are good, by their SHA-256
 }
 
 func newThrottle() *throttle {
 	return &throttle{
 		unknown:    scheduler.Queues{Places: maxUnknown},
 		wrong:      httprate.NewRateLimiter(maxWrongAlike, time.Minute, httprate.WithResponseHeaders(httprate.ResponseHeaders{})), // problem.TooMany has them
-		recognised: map[[sha256.Size]byte]bool{},
+		recognised: map[[sha256.Size]byte]any{},
 	}
 }
 
@@ -285,7 +277,7 @@ func checkSecret[T any](t *throttle, r *http.Request, secret string, evaluate fu
 		defer leave()
 	}
 	found, err = evaluate(r.Context(), secret)
-	t.remember(secret, err)
+	t.remember(secret, found, err)
 	begins := strings.TrimPrefix(secret, account.SecretPrefix)
 	if refused(err) && t.wrong.OnLimit(nil, r, begins[:min(len(begins), prefixLength)]) {
 		return found, problem.TooMany
@@ -308,23 +300,27 @@ func (t *throttle) waitTurn(r *http.Request, whose string) (func(), error) {
 	return func() { goOn(); leave() }, nil
 }
 
-func (t *throttle) recognises(secret string) bool {
+func (t *throttle) recognises(secret string) bool { return t.lastFound(secret) != nil }
+
+// lastFound returns what was found for a secret when it was last checked, nil if it is not known to
+// be good.
+func (t *throttle) lastFound(secret string) any {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.recognised[sha256.Sum256([]byte(secret))]
 }
 
-func (t *throttle) remember(secret string, found error) {
+func (t *throttle) remember(secret string, found any, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch digest := sha256.Sum256([]byte(secret)); {
-	case refused(found):
+	case refused(err):
 		delete(t.recognised, digest)
-	case found == nil:
+	case err == nil:
 		if len(t.recognised) >= maxRecognised {
 			clear(t.recognised)
 		}
-		t.recognised[digest] = true
+		t.recognised[digest] = found
 	}
 }
 

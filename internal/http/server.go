@@ -17,7 +17,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -68,7 +67,6 @@ type Server struct {
 	throttle   *throttle
 	partQueues scheduler.Queues // see inTurn
 	quotas     quotas
-	lastKnown  sync.Map // identities to admit while the database is away, by SHA-256 of the secret; see authenticateEvenAway
 }
 
 // New returns the handler of the whole site.

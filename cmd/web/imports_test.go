@@ -43,7 +43,7 @@ var layers = []struct {
 	{"headroom/internal/db", []string{"headroom/internal/db", "headroom/internal/study", "headroom/internal/account", "headroom/internal/files", "headroom/internal/scheduler", "headroom/migrations"}},
 	{"headroom/web/static", nil},
 	{"headroom/web/templates", []string{"headroom/web", "headroom/internal/view/chart", "headroom/internal/study", "headroom/internal/account"}},
-	{"headroom/internal/view/chart", []string{"headroom/internal/view/words", "headroom/internal/study/design"}},
+	{"headroom/internal/view/chart", []string{"headroom/internal/view/words", "headroom/web/static", "headroom/internal/study/design"}},
 	{"headroom/internal/view/words", []string{"headroom/internal/study/design"}},
 	{"headroom/internal/view", []string{"headroom/internal/view", "headroom/web/templates", "headroom/internal/study", "headroom/internal/account", "headroom/internal/optimizer"}},
 	{"headroom/internal/http/problem", []string{"headroom/internal/study", "headroom/internal/account"}},

@@ -13,6 +13,7 @@ import (
 
 	"headroom/internal/lists"
 	"headroom/internal/view/words"
+	"headroom/web/static"
 )
 
 // canvas collects the HTML of a chart. It is HTML around SVG whose places are fractions of the
@@ -533,15 +534,17 @@ func Figure(title string, cells []Panel) []byte {
 // interactive matches the attributes by which a page's chart responds to a pointer.
 var interactive = regexp.MustCompile(` (data-[a-z]+|class="(frame|clip|zoom|key-mark)[^"]*"|aria-hidden)(=('[^']*'|"[^"]*"))?`)
 
-// colourReplacer writes out the colours of light pages.
+// lightColour matches an opaque colour of light pages.
+var lightColour = regexp.MustCompile(`--([a-z-]+): (#[0-9a-f]{6});`)
+
+// colourReplacer writes out the colours of light pages, that of bands as it is on white.
 var colourReplacer = func() *strings.Replacer {
-	colours := []string{"ink", "#191c20", "muted", "#565e68", "surface", "#ffffff", "grid", "#e6e8ea", "line-strong", "#7d8690", "feasible", "#0072b2",
-		"violated", "#c44f00", "unknown", "#6b737c", "star", "#e69f00", "star-edge", "#6b4a00", "limit", "#b3122a", "second", "#cc79a7", "band", "#d6e8f3"}
-	for i, colour := range seriesColours {
-		colours = append(colours, fmt.Sprintf("series%d", i), colour)
+	colours := []string{"var(--band)", "#d6e8f3"}
+	for _, rule := range lightColour.FindAllStringSubmatch(static.LightColours(), -1) {
+		colours = append(colours, "var(--"+rule[1]+")", rule[2])
 	}
-	for i := 0; i < len(colours); i += 2 {
-		colours[i] = "var(--" + colours[i] + ")"
+	for i, colour := range seriesColours {
+		colours = append(colours, fmt.Sprintf("var(--series%d)", i), colour)
 	}
 	return strings.NewReplacer(colours...)
 }()

@@ -128,7 +128,7 @@ func (w *roundsWorld) record(t int, at decision, x, costs []float64) {
 	for name, v := range map[string]float64{"balance": all.Balance, "soft": all.Soft, "hard": all.Hard, "multiplier": slices.Max(append([]float64{0}, at.multipliers...))} {
 		c.Values[name] = append(c.Values[name], v)
 	}
-	c.Rounds, c.Points, c.multipliers = append(c.Rounds, t), append(c.Points, x), append(c.multipliers, at.multipliers)
+	c.Rounds, c.Points = append(c.Rounds, t), append(c.Points, x)
 }
 
 // Curves are what a simulation came to, at all of its rounds or at some of them.
@@ -139,8 +139,6 @@ type Curves struct {
 	// Values has, for each of Quantities, one entry a round, or none where it has no meaning.
 	Values map[string][]float64
 	Points [][]float64 // chosen in the rounds
-
-	multipliers [][]float64 // of each constraint, before the round's feedback
 }
 
 // Quantity is a number that a simulation has after every round.

@@ -316,9 +316,11 @@ func TestWhatWasSeenIsKeptOrSaid(t *testing.T) {
 		t.Errorf("a folder that cannot be written to: %v", err)
 	}
 	damaged := filepath.Join(t.TempDir(), "seen")
-	must.Do(t, os.WriteFile(damaged, []byte("{"), 0o600))
-	if _, err := db.Up(t.Context(), url, damaged); err == nil || !strings.Contains(err.Error(), "remove "+damaged) {
-		t.Errorf("a damaged file: %v", err)
+	for _, text := range []string{"{", "null", `{"7/1": null}`} {
+		must.Do(t, os.WriteFile(damaged, []byte(text), 0o600))
+		if _, err := db.Up(t.Context(), url, damaged); err == nil || !strings.Contains(err.Error(), "remove "+damaged) {
+			t.Errorf("a damaged file, %s: %v", text, err)
+		}
 	}
 }
 

@@ -83,6 +83,9 @@ func (f *fence) load() error {
 	if err == nil {
 		err = json.Unmarshal(text, &kept)
 	}
+	if err == nil && (kept == nil || slices.Contains(slices.Collect(maps.Values(kept)), nil)) {
+		err = errors.New("it has null where it should say what was seen")
+	}
 	if err != nil {
 		return fmt.Errorf("the file of what was seen of the database cannot be read: %w: mend it; if no database server can have gone back, remove %s instead", err, f.file)
 	}

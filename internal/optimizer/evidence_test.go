@@ -108,9 +108,9 @@ func TestGamesOfManyReadingsAreRegressedAsRows(t *testing.T) {
 				for _, p := range places {
 					same = append(same, Place{U: p.U, Arm: -1})
 				}
-				check("posterior", sure(s.Posterior(background, places)), sure(want.Posterior(background, same)))
-				check("posterior between the candidates", sure(s.Posterior(background, []Place{{U: []float64{0.33, 0.1}, Arm: -1}})),
-					sure(want.Posterior(background, []Place{{U: []float64{0.33, 0.1}, Arm: -1}})))
+				check("posterior", s.beliefs(places), want.beliefs(same))
+				check("posterior between the candidates", s.beliefs([]Place{{U: []float64{0.33, 0.1}, Arm: -1}}),
+					want.beliefs([]Place{{U: []float64{0.33, 0.1}, Arm: -1}}))
 				check("acquisition", sure(s.Acquisition(background, places, toyKnown())), sure(want.Acquisition(background, same, toyKnown())))
 				input := sure(deciding(s).inputAt(background, places, toyKnown().at(places), s.draw(s.Round())))
 				other := sure(deciding(want).inputAt(background, same, toyKnown().at(same), want.draw(want.Round())))

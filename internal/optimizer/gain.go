@@ -172,7 +172,7 @@ func quantile(sorted []float64, p float64) float64 {
 
 // shareUnit computes ChanceLeft.Of, and tells whether it is a range.
 func (s *shown) shareUnit(ctx context.Context, recommended int, shares []float64) (size float64, ofRange bool, err error) {
-	beliefs, err := s.Posterior(ctx, []Place{s.placeOf(recommended)})
+	beliefs, _, err := s.Believe(ctx, []Place{s.placeOf(recommended)}, nil)
 	if err != nil {
 		return 0, false, err
 	}

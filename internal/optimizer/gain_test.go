@@ -382,7 +382,7 @@ func TestGainIsOfTheRecommendedValue(t *testing.T) {
 		}
 		state, _ := fitted(t, cfg, h)
 		round := sure(state.Recommendation(background))
-		want := math.Abs(sure(state.Posterior(background, []Place{state.placeOf(round)}))[0].Mean[0])
+		want := math.Abs(state.beliefs([]Place{state.placeOf(round)})[0].Mean[0])
 		if shift == 0 {
 			want = most - least
 		}
@@ -518,7 +518,7 @@ func TestReadingsScatterMoreThanTheFunction(t *testing.T) {
 	t.Parallel()
 	cfg, h := hill(t, nil)
 	state := mustReplay(t, cfg, h)
-	belief := sure(state.Posterior(background, []Place{{U: []float64{0.33, 0.6}, Arm: -1}}))[0]
+	belief := state.beliefs([]Place{{U: []float64{0.33, 0.6}, Arm: -1}})[0]
 	model := state.Models()[0]
 	want := math.Sqrt(belief.SD[0]*belief.SD[0] + model.Lambda*model.Scale*model.Scale)
 	if math.Abs(belief.ReadingSD[0]-want) > 1e-12 || !(belief.ReadingSD[0] > belief.SD[0]) {

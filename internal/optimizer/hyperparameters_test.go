@@ -100,7 +100,7 @@ func TestReadingsToldLaterHaveTheirSettingsNoise(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if a, b := sure(extended.Posterior(background, cfg.Space.places()))[1], sure(s.Posterior(background, cfg.Space.places()))[1]; a.Mean[0] != b.Mean[0] || a.SD[1] != b.SD[1] {
+		if a, b := extended.beliefs(cfg.Space.places())[1], s.beliefs(cfg.Space.places())[1]; a.Mean[0] != b.Mean[0] || a.SD[1] != b.SD[1] {
 			t.Errorf("extended %v ± %v, replayed %v ± %v", a.Mean, a.SD, b.Mean, b.SD)
 		}
 	}
@@ -117,10 +117,10 @@ func TestAWrongReadingIsSetAside(t *testing.T) {
 	}
 	at := cfg.Space.places()
 	right, _ := fitted(t, cfg, h)
-	want := sure(right.Posterior(background, at))[1]
+	want := right.beliefs(at)[1]
 	h.Rounds[8].Readings[1].Value *= 10
 	state, whole := fitted(t, cfg, h)
-	got := sure(state.Posterior(background, at))[1]
+	got := state.beliefs(at)[1]
 	if wrong := whole.Fits[0].Metrics[1].Wrong; len(wrong) != 1 || wrong[0].Round != 9 {
 		t.Fatalf("wrong readings %v, want round 9", wrong)
 	}
@@ -335,7 +335,7 @@ func TestTheFactorOfToldNoiseHolds(t *testing.T) {
 		of := FittedMetric{Set: true, Scale: 1, Lengthscales: []float64{0.4}, Lambda: 0.1, Told: factor, Variance: 2, Count: 30}
 		h.Fits = []Fit{{From: 31, Metrics: []FittedMetric{of, of}}}
 		state := mustReplay(t, cfg, h)
-		beliefs[i] = sure(state.Posterior(t.Context(), []Place{state.placeOf(3), state.placeOf(9)}))
+		beliefs[i] = state.beliefs([]Place{state.placeOf(3), state.placeOf(9)})
 	}
 	if !reflect.DeepEqual(beliefs[0], beliefs[1]) {
 		t.Errorf("a factor 4 and twice the deviation differ:\n%v\n%v", beliefs[0], beliefs[1])
@@ -351,7 +351,7 @@ func TestAReadingInDoubtHasLittleSay(t *testing.T) {
 		cfg, h := lathe(t, 30)
 		h.Rounds[slipped-1].Readings[0] = reading
 		state, whole := fitted(t, cfg, h)
-		beliefs := sure(state.Posterior(t.Context(), []Place{state.placeOf(slipped)}))
+		beliefs := state.beliefs([]Place{state.placeOf(slipped)})
 		src := &state.shown.sources[state.shown.sourceOf[0]]
 		around := sure(state.sampledModels(0, src, sure(src.Rows(t.Context()))))
 		return state, whole.Fits[0].Metrics[0], around, beliefs[0].Mean[0]
@@ -382,7 +382,7 @@ func TestDoubtIsANoise(t *testing.T) {
 		of := FittedMetric{Set: true, Centre: 1, Scale: 2, Lengthscales: []float64{0.4}, Lambda: 0.1, Variance: 2, Count: 30}
 		h.Fits = []Fit{{From: 31, Metrics: []FittedMetric{of, of}}}
 		state := mustReplay(t, cfg, h)
-		beliefs[i] = sure(state.Posterior(t.Context(), []Place{state.placeOf(9), state.placeOf(10)}))
+		beliefs[i] = state.beliefs([]Place{state.placeOf(9), state.placeOf(10)})
 	}
 	for at := range 2 {
 		if got, want := beliefs[0][0].Mean[at], beliefs[1][0].Mean[at]; math.Abs(got-want) > 1e-9 {
@@ -759,7 +759,7 @@ func TestWhatImprovesIsTheObjective(t *testing.T) {
 	}
 	state := mustReplay(t, cfg, h)
 	d := sure(state.Own(background, Place{U: []float64{1}, Arm: -1}, Known{}))
-	there := sure(state.Posterior(background, []Place{d.Place, state.placeOf(d.Incumbent)}))[0]
+	there := state.beliefs([]Place{d.Place, state.placeOf(d.Incumbent)})[0]
 	if most := policy.ExpectedImprovement(there.Mean[0]-there.Mean[1], there.SD[0]+there.SD[1]); !(d.ExpectedImprovement <= most) {
 		t.Errorf("%g is expected over trial %d, and at most %g can be", d.ExpectedImprovement, d.Incumbent, most)
 	}

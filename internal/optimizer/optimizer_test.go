@@ -61,9 +61,9 @@ func sameState(t rapid.TB, a, b *State) {
 	equal("multipliers", a.Multipliers(), b.Multipliers())
 	for i := range a.Models() {
 		equal("model", []float64{widthOf(a.Models()[i]), a.Models()[i].InformationGain}, []float64{widthOf(b.Models()[i]), b.Models()[i].InformationGain})
-		equal("mean", sure(a.Posterior(background, at))[i].Mean, sure(b.Posterior(background, at))[i].Mean)
-		equal("sd", sure(a.Posterior(background, at))[i].SD, sure(b.Posterior(background, at))[i].SD)
-		equal("band", sure(a.Posterior(background, at))[i].Upper95, sure(b.Posterior(background, at))[i].Upper95)
+		equal("mean", a.beliefs(at)[i].Mean, b.beliefs(at)[i].Mean)
+		equal("sd", a.beliefs(at)[i].SD, b.beliefs(at)[i].SD)
+		equal("band", a.beliefs(at)[i].Upper95, b.beliefs(at)[i].Upper95)
 	}
 	equal("acquisition", sure(a.Acquisition(background, at, Known{})).Values, sure(b.Acquisition(background, at, Known{})).Values)
 	for t1, x := range sure(a.Trace(background)) {
@@ -115,7 +115,7 @@ func TestPosteriorIgnoresTheOrderOfArrival(t *testing.T) {
 			}
 		}
 		at := grid(cfg, 5)
-		a, b := sure(mustReplay(t, cfg, h).Posterior(background, at)), sure(mustReplay(t, cfg, late).Posterior(background, at))
+		a, b := mustReplay(t, cfg, h).beliefs(at), mustReplay(t, cfg, late).beliefs(at)
 		for i := range a {
 			for p := range at {
 				if math.Abs(a[i].Mean[p]-b[i].Mean[p]) > 1e-9 || math.Abs(a[i].SD[p]-b[i].SD[p]) > 1e-9 {

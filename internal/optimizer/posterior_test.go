@@ -43,7 +43,7 @@ func TestLookingBackIsThePosteriorThere(t *testing.T) {
 func TestOneBandOf95PerCent(t *testing.T) {
 	t.Parallel()
 	cfg := plain(t, 1, 1, func(c *Config) { c.Algorithm = "cei" }, `{}`)
-	b := sure(mustReplay(t, cfg, played(cfg, 5, 1)).Posterior(background, []Place{{U: []float64{0.3}, Arm: -1}}))[0]
+	b := mustReplay(t, cfg, played(cfg, 5, 1)).beliefs([]Place{{U: []float64{0.3}, Arm: -1}})[0]
 	if width := (b.Mean[0] - b.Lower[0]) / b.SD[0]; math.Abs(width-1.96) > 1e-9 || b.Lower[0] != b.Lower95[0] || b.Upper[0] != b.Upper95[0] {
 		t.Errorf("from %v to %v, %v deviations, and from %v to %v", b.Lower[0], b.Upper[0], width, b.Lower95[0], b.Upper95[0])
 	}

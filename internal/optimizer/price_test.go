@@ -11,7 +11,7 @@ import (
 func bestOnGrid(t *testing.T, state *State, at []Place, threshold float64) (best float64) {
 	t.Helper()
 	best = math.Inf(-1)
-	c, beliefs := state.cfg.Costs[0], sure(state.Posterior(background, at))
+	c, beliefs := state.cfg.Costs[0], state.beliefs(at)
 	for i := range at {
 		if chanceBelow(c.Sign*(beliefs[1].Mean[i]-threshold), beliefs[1].SD[i], 0) >= safeEnough {
 			best = max(best, state.cfg.Objective.Sign*beliefs[0].Mean[i])
@@ -40,7 +40,7 @@ func checkPrice(t *testing.T, state *State, at []Place, p Price) {
 			t.Errorf("at %g the best is %g, on the grid %g", step.Threshold, reward, want)
 		}
 		if step.Found {
-			belief := sure(state.Posterior(background, []Place{step.Place}))
+			belief := state.beliefs([]Place{step.Place})
 			if math.Abs(belief[0].Mean[0]-step.Best)+math.Abs(belief[0].SD[0]-step.SD) > 1e-9 || bestOnGrid(t, state, []Place{step.Place}, step.Threshold+1e-12*state.cfg.Costs[0].Sign) < reward-1e-9 {
 				t.Errorf("%v is not worth %g ± %g within %g", step.Place.U, step.Best, step.SD, step.Threshold)
 			}

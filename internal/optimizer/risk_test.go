@@ -281,7 +281,7 @@ func TestLimitsOnOneMetricAreOnOneNumber(t *testing.T) {
 		if !step.Found {
 			continue
 		}
-		beliefs := sure(s.Posterior(background, []Place{step.Place}))
+		beliefs := s.beliefs([]Place{step.Place})
 		if chance := within(beliefs[1], 0, step.Threshold); chance < safeEnough-1e-6 {
 			t.Errorf("with a limit of %v the settings priced are within both with %v", step.Threshold, chance)
 		}
@@ -290,7 +290,7 @@ func TestLimitsOnOneMetricAreOnOneNumber(t *testing.T) {
 		return s.shown.chanceAfter(sure(s.shown.inSample(background)), round, n, false)
 	}
 	for round := 1; round <= 9; round++ {
-		own := sure(s.Posterior(background, []Place{s.placeOf(round)}))
+		own := s.beliefs([]Place{s.placeOf(round)})
 		if got, want := chance(round, 0), within(own[1], 0, most); math.Abs(got-want) > 1e-9 {
 			t.Errorf("trial %d is within both with %v, want %v", round, got, want)
 		}

@@ -85,6 +85,12 @@ func sure[T any](v T, err error) T {
 	return v
 }
 
+// beliefs is what is believed of each metric at places.
+func (s *shown) beliefs(at []Place) []Belief {
+	beliefs, _, err := s.Believe(background, at, nil)
+	return sure(beliefs, err)
+}
+
 // feasibility is the feasibility probability at places, without given constraints.
 func (s *shown) feasibility(at ...Place) []float64 {
 	_, chances, err := s.Believe(background, at, nil)
@@ -111,7 +117,7 @@ func TestIncumbentsAreFoundForDecisions(t *testing.T) {
 	h := played(cfg, 30, 3)
 	s := mustReplay(t, cfg, h)
 	s.Models()
-	sure(s.Posterior(background, []Place{s.placeOf(1)}))
+	s.beliefs([]Place{s.placeOf(1)})
 	sure(s.Recommendation(background))
 	sure(s.Violations(background))
 	if _, found := s.next.resolved.Kept(); found {

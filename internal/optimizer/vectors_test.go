@@ -260,7 +260,7 @@ func compareRound(t *testing.T, state *State, want vectorRound, known Known, dra
 	near(t, n, "multiplier", multiplier, wantedMultiplier(want))
 	places := state.cfg.Space.places()
 	acted := sure(state.decision.estimate(background, places, nil))
-	shown := sure(state.Posterior(background, places))
+	shown := state.beliefs(places)
 	raw := sure(state.policy.Score(sure(deciding(state).inputAt(background, places, known.at(places), draw))))
 	values, allowed, _ := state.choosable(raw, places)
 	for arm := range places {

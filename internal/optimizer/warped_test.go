@@ -48,7 +48,7 @@ func TestTheLimitMovesWithTheWarp(t *testing.T) {
 		unbent := mustReplay(t, &straight, &told)
 
 		at := []Place{{U: []float64{0.2, 0.9}, Arm: -1}, {U: []float64{0.6, 0.4}, Arm: -1}}
-		a, b := sure(warped.Posterior(background, at))[1], sure(unbent.Posterior(background, at))[1]
+		a, b := warped.beliefs(at)[1], unbent.beliefs(at)[1]
 		chances, others := warped.feasibility(at...), unbent.feasibility(at...)
 		scores, plainScores := sure(warped.Acquisition(background, at, Known{})), sure(unbent.Acquisition(background, at, Known{}))
 		for i := range at {
@@ -97,7 +97,7 @@ func TestALimitOverDecades(t *testing.T) {
 		if !(chances[0] > 0.9 && chances[1] < 0.1) {
 			t.Errorf("margin %g: where 6 is read the chance to keep the limit of 30 is %.3g, where 180 is read %.3g", margin, chances[0], chances[1])
 		}
-		b := sure(s.Posterior(background, []Place{{U: []float64{1}, Arm: -1}, {U: []float64{0}, Arm: -1}}))[1]
+		b := s.beliefs([]Place{{U: []float64{1}, Arm: -1}, {U: []float64{0}, Arm: -1}})[1]
 		if finite(t, b.Mean[0], b.SD[0], b.Upper95[0]); !(b.Lower95[1] > -1 && b.Mean[0] > 1e4 && b.Mean[0] < 1e6) {
 			t.Errorf("expected are %v to %v, from %v", b.Mean[1], b.Mean[0], b.Lower95[1])
 		}
@@ -125,7 +125,7 @@ func TestWorthOverDecades(t *testing.T) {
 		for _, r := range h.Rounds {
 			at = append(at, Place{U: r.Point, Arm: -1})
 		}
-		believed := sure(s.Posterior(background, at))[0].Mean
+		believed := s.beliefs(at)[0].Mean
 		chances := s.feasibility(at...)
 		best := func(reward func(cost float64) float64) int {
 			most, round, worst := math.Inf(-1), 0, slices.Max(believed)
@@ -189,7 +189,7 @@ func TestACorrectionBeyondTheFittedReadings(t *testing.T) {
 			cfg, h := bent(t, 1, 0, warp.Warp{Power: power, Scale: 1})
 			h.Rounds[2].Readings[1].Value = value
 			s := mustReplay(t, cfg, h)
-			b := sure(s.Posterior(background, []Place{{U: []float64{0.2, 0.9}, Arm: -1}, {U: []float64{0.9, 0.2}, Arm: -1}}))[1]
+			b := s.beliefs([]Place{{U: []float64{0.2, 0.9}, Arm: -1}, {U: []float64{0.9, 0.2}, Arm: -1}})[1]
 			finite(t, slices.Concat(b.Mean, b.SD, b.Lower95, b.Upper95)...)
 		}
 	}

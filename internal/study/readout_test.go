@@ -2,8 +2,6 @@ package study
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -300,24 +298,6 @@ func TestChartsKnowWhereATrialMayBeChosen(t *testing.T) {
 	}
 	if !seen[true] || !seen[false] {
 		t.Errorf("the map shows only such as may be chosen, or only others: %v", seen)
-	}
-}
-
-// TestNoMapOfTooManyChoices: two parameters with a thousand choices each took 40 GB, and the
-// program with them.
-func TestNoMapOfTooManyChoices(t *testing.T) {
-	t.Parallel()
-	d := oven()
-	tray := design.Parameter{Name: "tray", Type: design.Categorical}
-	for i := range 101 {
-		tray.Choices = append(tray.Choices, fmt.Sprint("tray ", i))
-	}
-	d.Parameters = append(d.Parameters, tray)
-	b := newBench(t, d)
-	b.ask(1)
-	_, err := b.service.Map(t.Context(), b.snap, "temperature", "tray", b.snap.Trial(1).Parameters, 7)
-	if _, refused := errors.AsType[*design.Invalid](err); !refused {
-		t.Errorf("a map over %d choices: %v", len(tray.Choices), err)
 	}
 }
 

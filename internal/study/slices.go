@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -16,18 +15,15 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// mostSamples limits the number of points of a chart along one parameter.
-const mostSamples = 400
-
 // Slice is the posterior along one parameter with the others held, at the points where a mixture
 // exists.
 type Slice struct {
-	Parameter string          `json:"parameter"`
-	At        []design.Value  `json:"at"`
-	Metrics   map[string]Band `json:"metrics"`
-	Feasible  []float64       `json:"feasibility_probability"`
-	Works     []float64       `json:"-"` // see Posterior
-	Open      []bool          `json:"-"` // where a trial may be chosen
+	Parameter string
+	At        []design.Value
+	Metrics   map[string]Band
+	Feasible  []float64
+	Works     []float64 // see Posterior
+	Open      []bool    // where a trial may be chosen
 }
 
 // Map is the posterior over two parameters: row i is Y[i], column j is X[j]. A number is NaN where
@@ -44,9 +40,6 @@ type Map struct {
 // Slices returns the posterior along each parameter through a point; a mixture's remainder follows
 // the others. There are none if the prior is defined at the candidates only.
 func (s *Models) Slices(ctx context.Context, snap *ledger.Snapshot, through design.Settings, samples int) ([]Slice, error) {
-	if samples < 2 || samples > mostSamples {
-		return nil, design.NewInvalid("samples", fmt.Sprintf("must be from 2 to %d", mostSamples), samples)
-	}
 	if snap.Compiled().OnlyArms() {
 		return nil, nil
 	}
@@ -78,21 +71,11 @@ func (s *Models) Slices(ctx context.Context, snap *ledger.Snapshot, through desi
 
 // Map returns the posterior over parameters x and y, with the others held at pins.
 func (s *Models) Map(ctx context.Context, snap *ledger.Snapshot, x, y string, pins design.Settings, samples int) (Map, error) {
-	if samples < 2 || samples > design.MostMapped {
-		return Map{}, design.NewInvalid("samples", fmt.Sprintf("must be from 2 to %d", design.MostMapped), samples)
+	along := func(name string) []design.Value {
+		p, _ := lists.Find(snap.Definition.Parameters, func(p design.Parameter) bool { return p.Name == name })
+		return p.Spread(samples)
 	}
-	across, err := mapAxis(snap.Compiled(), "x", x)
-	if err != nil {
-		return Map{}, err
-	}
-	up, err := mapAxis(snap.Compiled(), "y", y)
-	if err != nil {
-		return Map{}, err
-	}
-	if x == y {
-		return Map{}, design.NewInvalid("y", "give two different parameters", y)
-	}
-	out := Map{X: across.Spread(samples), Y: up.Spread(samples), Mean: map[string][][]float64{}, SD: map[string][][]float64{}}
+	out := Map{X: along(x), Y: along(y), Mean: map[string][][]float64{}, SD: map[string][][]float64{}}
 	var points []design.Settings
 	for _, v := range out.Y {
 		for _, u := range out.X {
@@ -129,17 +112,6 @@ func attainable(snap *ledger.Snapshot, points []design.Settings) []bool {
 		return slices.Repeat([]bool{true}, len(points))
 	}
 	return there
-}
-
-func mapAxis(c *design.Compiled, location, name string) (design.Parameter, error) {
-	if c.OnlyArms() {
-		return design.Parameter{}, design.NewInvalid(location, "the prior knows only the candidates, so there is no map", name)
-	}
-	p, there := lists.Find(c.Def.Parameters, func(p design.Parameter) bool { return p.Name == name && p.Mapped() })
-	if there {
-		return p, nil
-	}
-	return p, design.NewInvalid(location, fmt.Sprintf("must be a parameter that can be set, with at most %d choices", design.MostMapped), name)
 }
 
 // chartPosterior returns the posterior at the points of a chart. They need not be allowed: a

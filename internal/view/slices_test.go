@@ -2,9 +2,11 @@ package view
 
 import (
 	"net/url"
+	"slices"
 	"testing"
 
 	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 )
 
 // TestAPointOfOnesOwnIsOneThatCanBeSet: what cannot be is marked at its field, and the charts stay
@@ -26,5 +28,18 @@ func TestAPointOfOnesOwnIsOneThatCanBeSet(t *testing.T) {
 	v.Query = url.Values{"pin.1": {"ethanol"}}
 	if o := v.Outlook(); o.form.Fault("pin.1") != "choose one of the list" {
 		t.Errorf("a choice that there is not is at fault by %q", o.form.Fault("pin.1"))
+	}
+}
+
+// TestNoMapOfTooManyChoices: two parameters with a thousand choices each took 40 GB, and the
+// program with them.
+func TestNoMapOfTooManyChoices(t *testing.T) {
+	t.Parallel()
+	d := design.Definition{Parameters: []design.Parameter{{Name: "x"}, {Name: "tray", Choices: make([]string, mostMapped+1)}, {Name: "few", Choices: make([]string, mostMapped)}}}
+	asked := func(y string) url.Values {
+		return BeliefsQuery(url.Values{"x": {"x"}, "y": {y}, "usual.x": {"few"}}, &ledger.Snapshot{Definition: d})
+	}
+	if !slices.Equal(mapNames(d), []string{"x", "few"}) || asked("tray").Has("y") || !asked("few").Has("y") {
+		t.Errorf("maps are over %v, and when asked for over %v and %v", mapNames(d), asked("tray"), asked("few"))
 	}
 }

@@ -64,9 +64,15 @@ func axisNames(d design.Definition) []string {
 	return lists.Pick(d.Parameters, func(p design.Parameter) (string, bool) { return p.Name, p.Type != design.Remainder })
 }
 
+// mostMapped is the largest number of values along each axis of a map. Two parameters with a
+// thousand choices each would make a million points, which is too much for the memory.
+const mostMapped = 100
+
 // mapNames lists the parameters that can be an axis of a map.
 func mapNames(d design.Definition) []string {
-	return lists.Pick(d.Parameters, func(p design.Parameter) (string, bool) { return p.Name, p.Mapped() })
+	return lists.Pick(d.Parameters, func(p design.Parameter) (string, bool) {
+		return p.Name, p.Type != design.Remainder && len(p.Choices) <= mostMapped
+	})
 }
 
 // limited tells whether the study has limits. Without any, every trial is within all limits, which

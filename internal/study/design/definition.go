@@ -553,10 +553,3 @@ func constraintAt(i int) string { return fmt.Sprintf("constraints[%d]", i) }
 
 // Logarithmic reports whether the parameter is on a logarithmic scale.
 func (p Parameter) Logarithmic() bool { return p.Scale == ScaleLog }
-
-// MostMapped is the largest number of values along each axis of a map.
-const MostMapped = 100
-
-// Mapped reports whether the parameter can be an axis of a map. Two parameters with a thousand
-// choices each would make a million points, which is too much for the memory.
-func (p Parameter) Mapped() bool { return p.Type != Remainder && len(p.Choices) <= MostMapped }

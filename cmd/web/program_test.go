@@ -282,10 +282,7 @@ func TestProgramsWaitForTheirDatabase(t *testing.T) {
 			query.Set("host", later)
 			database.RawQuery = query.Encode()
 			early := program(t, dbtest.Folder(t), []string{"HEADROOM_DATABASE_URL=" + database.String()}, c.args...)
-			said, err := early.StderrPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
+			said := must.Get(early.StderrPipe())(t)
 			early.Stdout = early.Stderr
 			must.Do(t, early.Start())
 			t.Cleanup(func() { _ = early.Process.Kill() })

@@ -673,20 +673,14 @@ func TestPINBringsBackOnItsDeviceOnly(t *testing.T) {
 	} {
 		refused(t, d, what, try.person, try.device, try.pin)
 	}
-	_, secret, err := d.Accounts.ComeBack(ctx, bo, tablet, "4711", "Tablet", left.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, secret := must.Get2(d.Accounts.ComeBack(ctx, bo, tablet, "4711", "Tablet", left.ID))(t)
 	if who, err := d.Accounts.Authenticate(ctx, secret); err != nil || who.PersonID != bo || who.Role != account.Operator || !who.ByPIN {
 		t.Errorf("came back as %+v, %v", who, err)
 	}
 	if _, err := d.Accounts.Authenticate(ctx, leftSecret); !errors.Is(err, account.ErrExpired) {
 		t.Errorf("the session that was left got %v", err)
 	}
-	_, secret, err = d.Accounts.ComeBack(ctx, admin.ID, tablet, "4711", "Tablet", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, secret = must.Get2(d.Accounts.ComeBack(ctx, admin.ID, tablet, "4711", "Tablet", ""))(t)
 	if who, err := d.Accounts.Authenticate(ctx, secret); err != nil || who.Role != account.Operator {
 		t.Errorf("four digits made an admin: %+v, %v", who, err)
 	}

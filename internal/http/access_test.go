@@ -849,9 +849,7 @@ func TestWhoSendsTooMuchHearsSo(t *testing.T) {
 	defer connection.Close()
 	const size = 40 << 20
 	fmt.Fprintf(connection, "POST /api/v1/studies HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n", host, s.Admin, size)
-	if _, err := connection.Write(bytes.Repeat([]byte(" "), size)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(connection.Write(bytes.Repeat([]byte(" "), size)))(t)
 	answer := must.Get(http.ReadResponse(bufio.NewReader(connection), nil))(t)
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(string(must.Get(io.ReadAll(answer.Body))(t)), "limit of 8 MiB") {

@@ -48,13 +48,7 @@ type recordedGame struct {
 
 func recordedGames(t testing.TB) (games []recordedGame) {
 	t.Helper()
-	content, err := os.ReadFile("testdata/games.json")
-	if err == nil {
-		err = json.Unmarshal(content, &games)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(must.Get(os.ReadFile("testdata/games.json"))(t), &games))
 	return games
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"headroom/internal/lists"
+	"headroom/internal/must"
 	"headroom/internal/optimizer/factor"
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/optimizer/search"
@@ -52,15 +53,9 @@ func TestRiseIsTheScoreWithItsSlopes(t *testing.T) {
 				points = append(points, v)
 			}
 		}
-		scores, slopesAt, err := sure(deciding(s).climbing(Known{}).scoreWithSlopes(background))(points)
-		if err != nil {
-			t.Fatal(err)
-		}
+		scores, slopesAt := must.Get2(sure(deciding(s).climbing(Known{}).scoreWithSlopes(background))(points))(t)
 		slopes := sure(slopesAt(lists.Below(len(points))))
-		want, _, err := deciding(s).climbing(Known{}).scoreAll(background, asPlaces(points))
-		if err != nil {
-			t.Fatal(err)
-		}
+		want, _ := must.Get2(deciding(s).climbing(Known{}).scoreAll(background, asPlaces(points)))(t)
 		for i, u := range points {
 			if scores[i] != want[i] {
 				t.Errorf("%v scores %+v, want %+v", u, scores[i], want[i])
@@ -70,10 +65,7 @@ func TestRiseIsTheScoreWithItsSlopes(t *testing.T) {
 				up, down := append([]float64{}, u...), append([]float64{}, u...)
 				up[k] += step
 				down[k] -= step
-				beside, _, err := deciding(s).climbing(Known{}).scoreAll(background, asPlaces([][]float64{up, down}))
-				if err != nil {
-					t.Fatal(err)
-				}
+				beside, _ := must.Get2(deciding(s).climbing(Known{}).scoreAll(background, asPlaces([][]float64{up, down})))(t)
 				if want := (beside[0].Value - beside[1].Value) / (2 * step); math.Abs(slopes[i].Along[k]-want) > 1e-5*(1+math.Abs(want)) {
 					t.Errorf("along %d at %v the slope is %g, by differences %g", k, u, slopes[i].Along[k], want)
 				}
@@ -85,10 +77,7 @@ func TestRiseIsTheScoreWithItsSlopes(t *testing.T) {
 // polledBest is the best place that polls find from the starts that slopes would lead up from.
 func polledBest(t *testing.T, s *State, known Known) climber {
 	t.Helper()
-	climbers, _, err := deciding(s).climbing(known).screen(background, deciding(s).startingPlaces())
-	if err != nil {
-		t.Fatal(err)
-	}
+	climbers, _ := must.Get2(deciding(s).climbing(known).screen(background, deciding(s).startingPlaces()))(t)
 	problem := search.Problem{Axes: s.cfg.Space.axes(), Settle: s.cfg.Space.Settle, Score: func(points [][]float64) ([]search.Score, error) {
 		scores, _, err := deciding(s).climbing(known).scoreAll(background, asPlaces(points))
 		return scores, err
@@ -251,10 +240,7 @@ func TestKinksRiseWithTheScore(t *testing.T) {
 			u, _ = s.cfg.Space.settle(u)
 			points = append(points, u)
 		}
-		scores, slopesAt, err := sure(deciding(s).climbing(known).scoreWithSlopes(background))(points)
-		if err != nil {
-			t.Fatal(err)
-		}
+		scores, slopesAt := must.Get2(sure(deciding(s).climbing(known).scoreWithSlopes(background))(points))(t)
 		slopes := sure(slopesAt(lists.Below(len(points))))
 		want := sure(scored(s, points, known))
 		for i, u := range points {

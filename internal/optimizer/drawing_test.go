@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"headroom/internal/lists"
+	"headroom/internal/must"
 	"headroom/internal/optimizer/factor"
 	"headroom/internal/optimizer/policy"
 )
@@ -19,9 +20,7 @@ func drawnAll(t *testing.T, s *State, at []Place, widths []float64, seed uint64,
 	blind := &policy.Input{Draw: policy.Draw{Seed: seed}}
 	d := sure(s.decision.newDrawing(background, at, toyKnown().at(at), blind, widths))
 	for _, places := range orders {
-		if err := d.draw(background, places); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, d.draw(background, places))
 	}
 	return d.functions
 }
@@ -78,9 +77,7 @@ func TestDrawIsTheRoot(t *testing.T) {
 	root := sure(factor.New(sure(sure(src.Rows(background)).Data.Covariance(background, state.next.points(src.kernel, at).Inputs))))
 	const width = 1.5
 	d := sure(state.decision.newDrawing(background, at, toyKnown().at(at), &policy.Input{Draw: policy.Draw{Seed: 5}}, []float64{width, 0, 0}))
-	if err := d.draw(background, lists.Below(len(at))); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.draw(background, lists.Below(len(at))))
 	again := sure(state.decision.newDrawing(background, at, toyKnown().at(at), &policy.Input{Draw: policy.Draw{Seed: 5}}, []float64{width, 0, 0}))
 	normals := make([]float64, len(at))
 	for i := range normals {
@@ -123,10 +120,7 @@ func TestRuledOutWouldNotBeChosen(t *testing.T) {
 					t.Errorf("%s, %d rounds, seed %d: %d with %v comes before %v, of all %d with %v before %d with %v", algorithm, rounds, seed,
 						chosen.Place.Arm, chosen.Acquisition, chosen.RunnerUp, first, all.Values[first], next, all.Values[max(next, 0)])
 				}
-				of, _, err := s.considered(background, s.arms.places, Known{}.at(s.arms.places), s.draw(s.Round()), false)
-				if err != nil {
-					t.Fatal(err)
-				}
+				of, _ := must.Get2(s.considered(background, s.arms.places, Known{}.at(s.arms.places), s.draw(s.Round()), false))(t)
 				fewest = min(fewest, len(of))
 			}
 			if fewest > 450 && algorithm != "scbo" {

@@ -16,6 +16,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"headroom/internal/lists"
+	"headroom/internal/must"
 	"headroom/internal/optimizer/factor"
 	"headroom/internal/optimizer/gp"
 	"headroom/internal/optimizer/kernel"
@@ -97,10 +98,7 @@ func TestNothingIsPromisedWhereTrialsFail(t *testing.T) {
 	steep := func(u []float64) float64 { return 3*u[0] + 2*u[2] }
 	_, state := crashes(t, nil, 1, steep)
 	gain := gained(t, state)
-	bare, _, err := state.shown.gainWhere(background, Known{}, nil, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	bare, _ := must.Get2(state.shown.gainWhere(background, Known{}, nil, nil, nil))(t)
 	const best = 3*1 + 2*0.2 // at the edge, u₀ + u₂ = 1.2
 	if gain.Feasible != 1 {
 		t.Errorf("in %g of the draws something works, where something worked", gain.Feasible)
@@ -281,10 +279,7 @@ func TestDrawsAreClimbedByTheirRegions(t *testing.T) {
 			}
 			return p.scorePoints(background, i, points, values[0])
 		}}
-		_, most, err := problem.Polish(top.u, top.score, state.spacing()/2, 1e-5, 500, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, most := must.Get2(problem.Polish(top.u, top.score, state.spacing()/2, 1e-5, 500, 1))(t)
 		gained += best[i] - top.score.Value
 		left += max(0, most.Value-best[i])
 	}
@@ -530,10 +525,7 @@ func TestReadingsScatterMoreThanTheFunction(t *testing.T) {
 // covariance ends.
 func TestWhatHasNoRootEnds(t *testing.T) {
 	t.Parallel()
-	k, err := kernel.New("matern52", []float64{1}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := must.Get(kernel.New("matern52", []float64{1}, 1))(t)
 	X := kernel.NewInputs(1)
 	X.Append([]float64{math.NaN()})
 	X.Append([]float64{0.5})
@@ -647,10 +639,7 @@ func TestWhatIsRecommendedMayBreakALimit(t *testing.T) {
 	if n := sure(s.Recommendation(background)); n != 1 {
 		t.Fatalf("trial %d is recommended", n)
 	}
-	_, chances, err := s.Believe(background, []Place{{U: []float64{0}, Arm: 0}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, chances := must.Get2(s.Believe(background, []Place{{U: []float64{0}, Arm: 0}}, nil))(t)
 	if left := gained(t, s, 0.01).ChanceLeft[0].Chance; math.Abs(left-(1-chances[0])) > 0.1 || chances[0] > 0.8 {
 		t.Errorf("the chance that something is left is %g, where what is recommended keeps the limit with %g", left, chances[0])
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"headroom/internal/must"
 	"headroom/internal/optimizer/fit"
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/optimizer/warp"
@@ -44,10 +45,7 @@ func lathe(t *testing.T, rounds int) (*Config, *History) {
 // fitted is the state after the fit that is due.
 func fitted(t *testing.T, cfg *Config, h *History) (*State, *History) {
 	t.Helper()
-	fit, err := mustReplay(t, cfg, h).FitNow(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	fit := must.Get(mustReplay(t, cfg, h).FitNow(t.Context()))(t)
 	whole := &History{Rounds: h.Rounds, Fits: append(h.Fits, fit)}
 	return mustReplay(t, cfg, whole), whole
 }
@@ -96,10 +94,7 @@ func TestReadingsToldLaterHaveTheirSettingsNoise(t *testing.T) {
 		if got, want := order[60].lambda, fit.Settings[arm].Lambda*fit.Inflation; got != want {
 			t.Errorf("a later reading at setting %d has λ %g, want %g", arm+1, got, want)
 		}
-		extended, err := mustReplay(t, cfg, whole).Extend(background, longer)
-		if err != nil {
-			t.Fatal(err)
-		}
+		extended := must.Get(mustReplay(t, cfg, whole).Extend(background, longer))(t)
 		if a, b := extended.beliefs(cfg.Space.places())[1], s.beliefs(cfg.Space.places())[1]; a.Mean[0] != b.Mean[0] || a.SD[1] != b.SD[1] {
 			t.Errorf("extended %v ± %v, replayed %v ± %v", a.Mean, a.SD, b.Mean, b.SD)
 		}
@@ -307,10 +302,7 @@ func TestAReadingAgainVariesAsWhatWasToldThere(t *testing.T) {
 		}
 	}
 	state, _ := fitted(t, cfg, h)
-	beliefs, _, err := state.Believe(t.Context(), []Place{state.placeOf(1), state.placeOf(2)}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	beliefs, _ := must.Get2(state.Believe(t.Context(), []Place{state.placeOf(1), state.placeOf(2)}, nil))(t)
 	for i, told := range []float64{0.02, 0.2} {
 		b := beliefs[1]
 		noise := math.Sqrt(b.ReadingSD[i]*b.ReadingSD[i] - b.SD[i]*b.SD[i])
@@ -702,10 +694,7 @@ func TestToldNoiseOfALogarithm(t *testing.T) {
 			h.Rounds[i].Readings[0].Value = math.Pow(10, 4*h.Rounds[i].Point[0])
 			h.Rounds[i].Readings[0].SD = c.sd
 		}
-		f, err := mustReplay(t, cfg, h).FitNow(background)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(mustReplay(t, cfg, h).FitNow(background))(t)
 		if got := f.Metrics[0].Warp.Logarithmic(); got != c.want {
 			t.Errorf("readings from 1 to 10,000, each ± %g: logarithmic is %v", c.sd, got)
 		}
@@ -730,10 +719,7 @@ func fittedCosts(t *testing.T, kernel string, price func(a, b int) float64) Fitt
 		Metrics: []Metric{{Name: "cost", Lambda: 1, FreeLengthscales: true, FreeNoise: true, FreeVariance: true, Warp: true,
 			Kernel: Kernel{Name: kernel, Variance: 1, Lengthscales: []float64{1, 1}}}}}
 	cfg.Settings, _ = described(cfg.Algorithm).Resolve(nil, cfg.Context())
-	f, err := mustReplay(t, cfg, &History{Rounds: twentyRounds(price)}).FitNow(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(mustReplay(t, cfg, &History{Rounds: twentyRounds(price)}).FitNow(t.Context()))(t)
 	return f.Metrics[0]
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"headroom/internal/must"
 	"headroom/internal/optimizer/gp"
 )
 
@@ -164,10 +165,7 @@ func TestTooLargeModelsAreRefused(t *testing.T) {
 	cfg, h := longHistory(t, 100, 1)
 	bytes := func(n int64) int64 { return 4 * n * (n + 1) }
 	need := bytes(48) + 3*bytes(99) // one before the fit, and now three
-	s, err := ReplayWithin(background, cfg, &History{Rounds: h.Rounds[:99], Fits: h.Fits}, Resources{Room: need})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(ReplayWithin(background, cfg, &History{Rounds: h.Rounds[:99], Fits: h.Fits}, Resources{Room: need}))(t)
 	var refused *TooLarge
 	if _, err := s.Extend(background, h); !errors.As(err, &refused) || refused.Readings != 100 || refused.Room != need {
 		t.Errorf("more than there is room for got %v", err)

@@ -7,6 +7,7 @@ import (
 
 	"headroom/internal/memory"
 	"headroom/internal/memory/memorytest"
+	"headroom/internal/must"
 )
 
 // TestBytesAreThoseHeld compares what states say they hold with what the heap says: states of long
@@ -16,13 +17,8 @@ func TestBytesAreThoseHeld(t *testing.T) {
 		t.Run(fmt.Sprint(fits, " fits"), func(t *testing.T) {
 			cfg, h := longHistory(t, 500, fits)
 			before := memorytest.Held()
-			s, err := Replay(t.Context(), cfg, h)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := s.Trace(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			s := must.Get(Replay(t.Context(), cfg, h))(t)
+			must.Get(s.Trace(t.Context()))(t)
 			held, m := memorytest.Held()-before, memory.NewMeter()
 			m.Of(cfg)
 			m.Of(h)

@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"headroom/internal/must"
 	"headroom/internal/optimizer/warp"
 )
 
@@ -92,10 +93,7 @@ func TestExtendEqualsReplay(t *testing.T) {
 			copy(after.Rounds, before.Rounds[:n])
 			after.Fits = before.Fits
 		}
-		extended, err := mustReplay(t, cfg, before).Extend(background, after)
-		if err != nil {
-			rt.Fatal(err)
-		}
+		extended := must.Get(mustReplay(t, cfg, before).Extend(background, after))(rt)
 		sameState(rt, extended, mustReplay(t, cfg, after))
 	})
 }
@@ -133,10 +131,7 @@ func TestPendingTrialsAreNotRepeated(t *testing.T) {
 	h := played(cfg, 10, 3)
 	var asked [][]float64
 	for range 5 {
-		d, err := mustReplay(t, cfg, h).Suggest(background, Known{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Get(mustReplay(t, cfg, h).Suggest(background, Known{}))(t)
 		for _, u := range asked {
 			if !distinct(u, d.Place.U) {
 				t.Fatalf("%v was asked for already: %v", d.Place.U, asked)
@@ -179,10 +174,7 @@ func TestOddHistories(t *testing.T) {
 			for i := range 9 {
 				s := mustReplay(t, cfg, h)
 				h = withFit(t, s, h)
-				d, err := mustReplay(t, cfg, h).Suggest(background, Known{})
-				if err != nil {
-					t.Fatal(err)
-				}
+				d := must.Get(mustReplay(t, cfg, h).Suggest(background, Known{}))(t)
 				finite(t, d.Place.U...)
 				finite(t, d.Mean...)
 				finite(t, d.SD...)
@@ -202,10 +194,7 @@ func withFit(t *testing.T, s *State, h *History) *History {
 	if !s.FitDue() {
 		return h
 	}
-	fit, err := s.FitNow(background)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fit := must.Get(s.FitNow(background))(t)
 	return &History{Rounds: h.Rounds, Fits: append(h.Fits, fit)}
 }
 

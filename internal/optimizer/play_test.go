@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"headroom/internal/must"
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/optimizer/search"
 )
@@ -140,10 +141,7 @@ func toyKnown() Known { return Known{At: givenValue} }
 func play(t *testing.T, cfg *Config, rounds int) (*History, []Decision) {
 	t.Helper()
 	h := &History{}
-	state, err := Replay(background, cfg, h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	state := must.Get(Replay(background, cfg, h))(t)
 	var decisions []Decision
 	for n := 1; n <= rounds; n++ {
 		d, err := state.Suggest(background, toyKnown())
@@ -236,10 +234,7 @@ func playAndReplay(t *testing.T, cfg *Config) {
 			}
 		}
 	}
-	anew, err := Replay(background, cfg, h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	anew := must.Get(Replay(background, cfg, h))(t)
 	checkSameTrace(t, anew, decisions)
 	checkLookingBack(t, anew, h)
 	checkTwoParts(t, cfg, h, anew)
@@ -288,14 +283,8 @@ func checkLookingBack(t *testing.T, state *State, h *History) {
 	t.Helper()
 	places := []Place{{U: h.Rounds[0].Point, Arm: h.Rounds[0].Arm}, {U: h.Rounds[2].Point, Arm: h.Rounds[2].Arm}}
 	for n := 2; n < state.Round(); n++ {
-		then, err := Replay(background, state.cfg, seenAt(h, n))
-		if err != nil {
-			t.Fatal(err)
-		}
-		back, err := state.acting(background, n, state.pastMultipliers.items[n-1], nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		then := must.Get(Replay(background, state.cfg, seenAt(h, n)))(t)
+		back := must.Get(state.acting(background, n, state.pastMultipliers.items[n-1], nil))(t)
 		if !cmp.Equal(sure(back.estimate(background, places, nil)), sure(then.decision.estimate(background, places, nil)), near9) || !cmp.Equal(back.gain, then.next.gain, near9) {
 			t.Errorf("decision %d acted on something else than replay says", n)
 		}
@@ -305,14 +294,8 @@ func checkLookingBack(t *testing.T, state *State, h *History) {
 // checkTwoParts replays a history at once and in two parts.
 func checkTwoParts(t *testing.T, cfg *Config, h *History, whole *State) {
 	t.Helper()
-	part, err := Replay(background, cfg, seenAt(h, len(h.Rounds)/2))
-	if err != nil {
-		t.Fatal(err)
-	}
-	joined, err := part.Extend(background, h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	part := must.Get(Replay(background, cfg, seenAt(h, len(h.Rounds)/2)))(t)
+	joined := must.Get(part.Extend(background, h))(t)
 	if !cmp.Equal(joined.Multipliers(), whole.Multipliers(), near9) {
 		t.Errorf("in two parts the multipliers are %v, at once %v", joined.Multipliers(), whole.Multipliers())
 	}
@@ -329,14 +312,8 @@ func checkTwoParts(t *testing.T, cfg *Config, h *History, whole *State) {
 func checkDecidedAgain(t *testing.T, cfg *Config, h *History, decisions []Decision) {
 	t.Helper()
 	n := 3 * len(decisions) / 4
-	state, err := Replay(background, cfg, seenAt(h, n))
-	if err != nil {
-		t.Fatal(err)
-	}
-	again, err := state.Suggest(background, toyKnown())
-	if err != nil {
-		t.Fatal(err)
-	}
+	state := must.Get(Replay(background, cfg, seenAt(h, n)))(t)
+	again := must.Get(state.Suggest(background, toyKnown()))(t)
 	if diff := cmp.Diff(decisions[n-1], again, near9); diff != "" {
 		t.Errorf("decision %d made again differs:\n%s", n, diff)
 	}
@@ -417,18 +394,9 @@ func TestCorrectedIsToldRight(t *testing.T) {
 			wrong.Rounds[4].Readings = slices.Clone(wrong.Rounds[4].Readings)
 			wrong.Rounds[4].Readings[0].Value += 3
 			wrong.Rounds[6].Excluded = true
-			state, err := Replay(background, cfg, wrong)
-			if err != nil {
-				t.Fatal(err)
-			}
-			corrected, err := state.Extend(background, h)
-			if err != nil {
-				t.Fatal(err)
-			}
-			right, err := Replay(background, cfg, h)
-			if err != nil {
-				t.Fatal(err)
-			}
+			state := must.Get(Replay(background, cfg, wrong))(t)
+			corrected := must.Get(state.Extend(background, h))(t)
+			right := must.Get(Replay(background, cfg, h))(t)
 			if diff := cmp.Diff(right.Multipliers(), corrected.Multipliers()); diff != "" {
 				t.Errorf("multipliers:\n%s", diff)
 			}
@@ -449,10 +417,7 @@ func TestNothingAllowed(t *testing.T) {
 	g := grounds()[0]
 	g.space.Available = make([]bool, len(g.space.Arms))
 	for _, a := range policy.Descriptions() {
-		state, err := Replay(background, toyConfig(t, a.Name, g, 1), &History{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		state := must.Get(Replay(background, toyConfig(t, a.Name, g, 1), &History{}))(t)
 		if _, err := state.Suggest(background, toyKnown()); !errors.Is(err, ErrNoneAllowed) {
 			t.Errorf("%s with no arm left: %v", a.Name, err)
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"headroom/internal/must"
 	"headroom/internal/optimizer/policy"
 )
 
@@ -59,14 +60,8 @@ func compareLookingBack(t *testing.T, what string, s *State) {
 		at, rounds = append(at, s.placeOf(n+1)), append(rounds, n+1)
 	}
 	known := func(j, i int) float64 { return s.history.Rounds[i].Costs[j] }
-	found, err := s.inSampleOf(t.Context(), rounds, known)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := s.shown.estimate(t.Context(), at, known)
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := must.Get(s.inSampleOf(t.Context(), rounds, known))(t)
+	want := must.Get(s.shown.estimate(t.Context(), at, known))(t)
 	for k := range want {
 		for i := range at {
 			if math.Abs(found[k].Mean[i]-want[k].Mean[i]) > 1e-11 || math.Abs(found[k].SD[i]-want[k].SD[i]) > 1e-11 {

@@ -9,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"headroom/internal/must"
 )
 
 // cautiously is plain under the default algorithm.
@@ -259,10 +261,7 @@ func TestLimitsOnOneMetricAreOnOneNumber(t *testing.T) {
 		of := distuv.Normal{Mu: belief.Mean[i], Sigma: belief.SD[i]}
 		return of.CDF(most) - of.CDF(least)
 	}
-	beliefs, chances, err := s.Believe(background, at, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	beliefs, chances := must.Get2(s.Believe(background, at, nil))(t)
 	estimates := sure(s.shown.estimate(background, at, nil))
 	for i, chance := range chances {
 		want := within(beliefs[1], i, most)

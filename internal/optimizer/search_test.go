@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"headroom/internal/lists"
+	"headroom/internal/must"
 	"headroom/internal/optimizer/search"
 )
 
@@ -102,14 +103,8 @@ func TestScreeningKeepsTheBest(t *testing.T) {
 			t.Fatal("no round is an incumbent")
 		}
 		at := deciding(state).startingPlaces()
-		scores, _, err := deciding(state).climbing(Known{}).scoreAll(background, at)
-		if err != nil {
-			t.Fatal(err)
-		}
-		list, _, err := deciding(state).climbing(Known{}).screen(background, at)
-		if err != nil {
-			t.Fatal(err)
-		}
+		scores, _ := must.Get2(deciding(state).climbing(Known{}).scoreAll(background, at))(t)
+		list, _ := must.Get2(deciding(state).climbing(Known{}).screen(background, at))(t)
 		want := leaders(at, scores, 1)[0].score
 		if got := list[0].score; math.Abs(got.Value-want.Value) > 1e-9*math.Max(1, math.Abs(want.Value)) || got.Allowed != want.Allowed {
 			t.Errorf("%s: screening finds %+v, the best is %+v", algorithm, got, want)
@@ -118,9 +113,7 @@ func TestScreeningKeepsTheBest(t *testing.T) {
 			continue
 		}
 		all := &screening{climbing: deciding(state).climbing(Known{}), at: at, scores: map[int]search.Score{}}
-		if err := all.screenMeans(background); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, all.screenMeans(background))
 		if left := sure(all.prune(background, lists.Below(len(at)), 64)); len(left) > 2*len(at)/3 {
 			t.Errorf("%s: %d of %d places are left after the first bound", algorithm, len(left), len(at))
 		}
@@ -135,14 +128,8 @@ func TestScreeningKeepsAllLeaders(t *testing.T) {
 		for _, rounds := range []int{8, 40, 150} {
 			state := mustReplay(t, plain(t, 3, 2, func(c *Config) { c.Algorithm = "log-cei" }, settings), played(plain(t, 3, 2, nil, `{}`), rounds, 5))
 			at, s := deciding(state).startingPlaces(), deciding(state).climbing(Known{})
-			scores, _, err := s.scoreAll(background, at)
-			if err != nil {
-				t.Fatal(err)
-			}
-			list, _, err := s.screen(background, at)
-			if err != nil {
-				t.Fatal(err)
-			}
+			scores, _ := must.Get2(s.scoreAll(background, at))(t)
+			list, _ := must.Get2(s.screen(background, at))(t)
 			for n, want := range leaders(at, scores, mostAscents) {
 				if len(list) <= n || list[n].score != want.score || !slices.Equal(list[n].u, want.u) {
 					t.Errorf("%s, %d rounds: start %d of %d is not %+v", settings, rounds, n, len(list), want)
@@ -165,9 +152,7 @@ func TestScreeningLeavesSomething(t *testing.T) {
 	}, `{}`)
 	h := played(cfg, 210, 1)
 	h.Fits = []Fit{sure(mustReplay(t, cfg, h).FitNow(background))}
-	if _, err := mustReplay(t, cfg, h).Suggest(background, Known{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(mustReplay(t, cfg, h).Suggest(background, Known{}))(t)
 }
 
 // TestTheEdgeOfRiskIsFollowed: along the edge of what is left of the risk no place near the suggested

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"headroom/internal/must"
 	"headroom/internal/optimizer/policy"
 )
 
@@ -17,10 +18,7 @@ func stateOf(t *testing.T, algorithm string, rounds int) (*State, *History, *pol
 	t.Helper()
 	cfg := toyConfig(t, algorithm, grounds()[0], 2)
 	h, _ := play(t, cfg, rounds)
-	state, err := Replay(background, cfg, h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	state := must.Get(Replay(background, cfg, h))(t)
 	places := cfg.Space.places()
 	return state, h, sure(deciding(state).inputAt(background, places, toyKnown().at(places), state.draw(state.Round())))
 }
@@ -37,10 +35,7 @@ func TestReread(t *testing.T) {
 	longer := &History{Rounds: append(slices.Clone(h.Rounds), Round{Point: state.cfg.Space.Arms[x], Arm: x,
 		Readings: []Reading{{}, {}, {Told: true, Value: a.toMetric(value - a.shift), Revealed: 8}}})}
 	// A pending round narrows the others' variance; only the cost that was read is compared.
-	after, err := Replay(background, state.cfg, longer)
-	if err != nil {
-		t.Fatal(err)
-	}
+	after := must.Get(Replay(background, state.cfg, longer))(t)
 	want := sure(after.decision.estimate(background, state.cfg.Space.places(), nil))[1+cost]
 	got := input.Costs[cost].Reread(x, value, input.Set.Noise(1+cost, x), among, sure(input.Set.Covariances(1+cost, among))(x))
 	for i, y := range among {
@@ -55,10 +50,7 @@ func TestEarlier(t *testing.T) {
 	t.Parallel()
 	state, h, input := stateOf(t, "stageopt", 9)
 	for n := 1; n < 9; n++ {
-		then, err := Replay(background, state.cfg, seenAt(h, n))
-		if err != nil {
-			t.Fatal(err)
-		}
+		then := must.Get(Replay(background, state.cfg, seenAt(h, n)))(t)
 		places := state.cfg.Space.places()
 		want := sure(deciding(then).inputAt(background, places, toyKnown().at(places), then.draw(n)))
 		got := sure(input.Set.Earlier(n))
@@ -81,10 +73,7 @@ func TestSafePlaces(t *testing.T) {
 		if !samePlace(decisions[0].Place, cfg.SafeSeeds[0]) {
 			t.Errorf("%s starts at %v", algorithm, decisions[0].Place)
 		}
-		state, err := Replay(background, cfg, h)
-		if err != nil {
-			t.Fatal(err)
-		}
+		state := must.Get(Replay(background, cfg, h))(t)
 		places := state.finitePlaces(background, state.draw(6))
 		seeds := 0
 		for i, p := range places {
@@ -128,10 +117,7 @@ func TestForgetting(t *testing.T) {
 	for algorithm, first := range map[string]int{"rpol-sw-ucb": 8, "ckb-sw-ucb": 8, "ckb-restart-ucb": 11, "penalty-noisy": 13} {
 		cfg := toyConfig(t, algorithm, grounds()[0], 1)
 		h, _ := play(t, cfg, 13)
-		state, err := Replay(background, cfg, h)
-		if err != nil {
-			t.Fatal(err)
-		}
+		state := must.Get(Replay(background, cfg, h))(t)
 		if got := state.traits.Earliest(14); got != first {
 			t.Fatalf("%s: decision 14 sees rounds from %d, want %d", algorithm, got, first)
 		}
@@ -139,14 +125,8 @@ func TestForgetting(t *testing.T) {
 		for i := range first - 1 {
 			forgotten.Rounds[i].Excluded = true
 		}
-		blank, err := Replay(background, cfg, forgotten)
-		if err != nil {
-			t.Fatal(err)
-		}
-		v, err := blank.acting(background, 14, state.Multipliers(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		blank := must.Get(Replay(background, cfg, forgotten))(t)
+		v := must.Get(blank.acting(background, 14, state.Multipliers(), nil))(t)
 		places := cfg.Space.places()
 		got, want := sure(state.decision.estimate(background, places, nil)), sure(v.estimate(background, places, nil))
 		if !cmp.Equal(got, want, near9) || !cmp.Equal(state.next.gain, v.gain, near9) {
@@ -168,10 +148,7 @@ func TestCeiling(t *testing.T) {
 		for i := range h.Rounds {
 			h.Rounds[i].Readings = []Reading{{Told: true, Revealed: i + 1}, {Told: true, Value: 5, Revealed: i + 1}}
 		}
-		state, err := Replay(background, cfg, h)
-		if err != nil {
-			t.Fatal(err)
-		}
+		state := must.Get(Replay(background, cfg, h))(t)
 		if at := state.AtCeiling(); !slices.Equal(at, []int{0}) {
 			t.Errorf("%s with the multiplier %v is not at its ceiling", algorithm, state.Multipliers())
 		}
@@ -195,10 +172,7 @@ func TestBoundsHold(t *testing.T) {
 		maps.Copy(settings, own)
 		cfg.Settings = resolved(t, cfg, settings)
 		h, _ := play(t, cfg, 20)
-		state, err := Replay(background, cfg, h)
-		if err != nil {
-			t.Fatal(err)
-		}
+		state := must.Get(Replay(background, cfg, h))(t)
 		best := math.Inf(-1)
 		for _, u := range cfg.Space.Arms {
 			if givenValue(0, u) <= 0 {
@@ -232,10 +206,7 @@ func TestRegretBoundIsOfTheDecisions(t *testing.T) {
 		cfg.Standardize, cfg.Objective.Sign = true, -1
 		h, decisions := play(t, cfg, 12)
 		h.Rounds[5].Suggested, h.Rounds[7].Excluded = false, true
-		state, err := Replay(background, cfg, h)
-		if err != nil {
-			t.Fatal(err)
-		}
+		state := must.Get(Replay(background, cfg, h))(t)
 		trace := sure(state.Trace(background))
 		want, bounds := 0.0, sure(state.RegretBounds(background))
 		for i := range trace {
@@ -324,22 +295,13 @@ func TestWindowsSlide(t *testing.T) {
 			r.Readings[0].Revealed += 9
 		}
 	}
-	state, err := Replay(background, cfg, h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	state := must.Get(Replay(background, cfg, h))(t)
 	moved := 0
 	for n, trace := range sure(state.Trace(background)) {
 		round := n + 1
-		anew, err := state.acting(background, round, state.pastMultipliers.items[n], nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		anew := must.Get(state.acting(background, round, state.pastMultipliers.items[n], nil))(t)
 		near(t, round, "information gain", trace.InformationGain[0], anew.gain[0])
-		estimates, err := state.ownEstimates(background, round, state.pastMultipliers.items[n], moment{regime: state.regimeAt(round)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		estimates := must.Get(state.ownEstimates(background, round, state.pastMultipliers.items[n], moment{regime: state.regimeAt(round)}))(t)
 		next := state.policy.Step(state.pastMultipliers.items[n], &policy.Revealed{Round: round, Own: estimates[1:]})
 		if round < len(state.pastMultipliers.items) {
 			near(t, round, "multiplier", state.pastMultipliers.items[round][0], next[0])

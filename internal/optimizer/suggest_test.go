@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"headroom/internal/lists"
+	"headroom/internal/must"
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/optimizer/search"
 )
@@ -37,9 +38,7 @@ func plain(t testing.TB, d, costs int, change func(*Config), settings string) *C
 		change(cfg)
 	}
 	var raw map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(settings), &raw); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(settings), &raw))
 	var faults []policy.Fault
 	if cfg.Settings, faults = described(cfg.Algorithm).Resolve(raw, cfg.Context()); len(faults) > 0 {
 		t.Fatal(faults)
@@ -99,10 +98,7 @@ func (s *shown) feasibility(at ...Place) []float64 {
 
 func mustReplay(t testing.TB, cfg *Config, h *History) *State {
 	t.Helper()
-	s, err := Replay(background, cfg, h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(Replay(background, cfg, h))(t)
 	return s
 }
 
@@ -174,10 +170,7 @@ func TestSuggestionIsTheMaximum(t *testing.T) {
 			}
 		}, `{"beta": 1.5}`)
 		s := mustReplay(t, cfg, played(cfg, n, rapid.Uint64().Draw(rt, "seed")))
-		decision, err := s.Suggest(background, Known{})
-		if err != nil {
-			rt.Fatal(err)
-		}
+		decision := must.Get(s.Suggest(background, Known{}))(rt)
 		at := grid(cfg, 101)
 		values := sure(s.Acquisition(background, at, Known{})).Values
 		low, high, best := math.Inf(1), math.Inf(-1), 0
@@ -217,10 +210,7 @@ func TestLargeStudiesKeepTheirMaximum(t *testing.T) {
 	for seed := range uint64(2) {
 		cfg := plain(t, 2, 2, func(c *Config) { c.Seed = seed }, `{"beta": 1.5}`)
 		s := mustReplay(t, cfg, played(cfg, 1000, seed))
-		decision, err := s.Suggest(background, Known{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		decision := must.Get(s.Suggest(background, Known{}))(t)
 		values := sure(s.Acquisition(background, grid(cfg, 101), Known{})).Values
 		low, high := slices.Min(values), slices.Max(values)
 		if decision.Acquisition < high-1e-3*(high-low) {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"headroom/internal/must"
 	"headroom/internal/optimizer"
 	"headroom/internal/optimizer/policy"
 )
@@ -109,9 +110,7 @@ func playTable(t *testing.T, a policy.Description, settings, kernel string, late
 		return math.Sin(5*u[0]+float64(metric)) * math.Cos(4*u[1]-2*float64(metric)+float64(choices[arm]*choices[arm]))
 	}
 	raw := map[string]json.RawMessage{}
-	if err := json.Unmarshal([]byte(settings), &raw); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(settings), &raw))
 	for name, v := range map[string]string{"epoch_length": "3", "window": "8", "delay_window": "4", "response_bound": "0.5", "restart_every": "6"} {
 		if slices.ContainsFunc(a.Settings, func(s policy.Setting) bool { return s.Name == name }) {
 			raw[name] = json.RawMessage(v)
@@ -138,18 +137,12 @@ func playTable(t *testing.T, a policy.Description, settings, kernel string, late
 			state = replay(t, cfg, h)
 			return
 		}
-		longer, err := state.Extend(ctx, h)
-		if err != nil {
-			t.Fatal(err)
-		}
+		longer := must.Get(state.Extend(ctx, h))(t)
 		state = longer
 	}
 	for n := 1; n <= cfg.Horizon; n++ {
 		if state.FitDue() {
-			fit, err := state.FitNow(ctx)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fit := must.Get(state.FitNow(ctx))(t)
 			h = &optimizer.History{Rounds: h.Rounds, Fits: append(slices.Clone(h.Fits), fit)}
 			next()
 		}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"testing"
 
+	"headroom/internal/must"
 	"headroom/internal/optimizer/policy"
 )
 
@@ -60,13 +61,8 @@ type vectorRound struct {
 func readVectors(t *testing.T) vectors {
 	t.Helper()
 	var v vectors
-	data, err := os.ReadFile("testdata/algorithms.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(data, &v); err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile("testdata/algorithms.json"))(t)
+	must.Do(t, json.Unmarshal(data, &v))
 	return v
 }
 
@@ -309,10 +305,7 @@ func compareViolation(t *testing.T, v vectors, i int) {
 		h.Rounds = append(h.Rounds, Round{Point: v.Candidates[r.Index], Arm: r.Index, Suggested: true,
 			Readings: []Reading{{Told: true, Value: r.Y, Revealed: n + 1}, {Told: true, Value: g, Revealed: n + 1}}})
 	}
-	state, err := Replay(background, cfg, h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	state := must.Get(Replay(background, cfg, h))(t)
 	got := sure(state.Violations(background))[0]
 	near(t, len(a.Rounds), "hard violation", got.Hard, a.Metrics.Hard)
 	near(t, len(a.Rounds), "soft violation", got.Soft, a.Metrics.Soft)

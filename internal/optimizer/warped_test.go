@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"headroom/internal/must"
 	"headroom/internal/optimizer/warp"
 )
 
@@ -83,10 +84,7 @@ func TestALimitOverDecades(t *testing.T) {
 			h.Rounds[i].Readings[1].Value = math.Pow(10, 5*u)
 		}
 		s := mustReplay(t, cfg, h)
-		f, err := s.FitNow(background)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(s.FitNow(background))(t)
 		if !f.Metrics[1].Warp.Logarithmic() {
 			t.Fatalf("the limit's readings are fitted with %+v", f.Metrics[1].Warp)
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"headroom/internal/lists"
+	"headroom/internal/must"
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/optimizer/search"
 )
@@ -105,14 +106,8 @@ func TestScoresKnowWhereTrialsWork(t *testing.T) {
 			}
 			checkSlopes(t, s)
 			at := deciding(s).startingPlaces()
-			all, _, err := deciding(s).climbing(Known{}).scoreAll(background, at)
-			if err != nil {
-				t.Fatal(err)
-			}
-			left, _, err := deciding(s).climbing(Known{}).screen(background, at)
-			if err != nil {
-				t.Fatal(err)
-			}
+			all, _ := must.Get2(deciding(s).climbing(Known{}).scoreAll(background, at))(t)
+			left, _ := must.Get2(deciding(s).climbing(Known{}).screen(background, at))(t)
 			if want, got := leaders(at, all, 1)[0].score, left[0].score; want != got {
 				t.Errorf("%d rounds: screening finds %+v, the best is %+v", rounds, got, want)
 			}
@@ -150,10 +145,7 @@ func checkSlopes(t *testing.T, s *State) {
 			points = append(points, v)
 		}
 	}
-	_, slopesAt, err := sure(deciding(s).climbing(Known{}).scoreWithSlopes(background))(points)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, slopesAt := must.Get2(sure(deciding(s).climbing(Known{}).scoreWithSlopes(background))(points))(t)
 	slopes := sure(slopesAt(lists.Below(len(points))))
 	for i, u := range points {
 		for k := range u {
@@ -161,10 +153,7 @@ func checkSlopes(t *testing.T, s *State) {
 			up, down := slices.Clone(u), slices.Clone(u)
 			up[k] += step
 			down[k] -= step
-			beside, _, err := deciding(s).climbing(Known{}).scoreAll(background, asPlaces([][]float64{up, down}))
-			if err != nil {
-				t.Fatal(err)
-			}
+			beside, _ := must.Get2(deciding(s).climbing(Known{}).scoreAll(background, asPlaces([][]float64{up, down})))(t)
 			want := (beside[0].Value - beside[1].Value) / (2 * step)
 			if math.Abs(want) > 1e4 { // so far down a tail that differences of this step have no digits
 				continue

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"headroom/internal/must"
 	"headroom/internal/optimizer"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -22,10 +23,7 @@ type bench struct {
 
 func newBench(t testing.TB, d design.Definition) *bench {
 	t.Helper()
-	checked, err := d.Check()
-	if err != nil {
-		t.Fatalf("Check: %v", err)
-	}
+	checked := must.Get(d.Check())(t)
 	b := &bench{TB: t, service: NewService(nil, Options{}), clock: time.Date(2026, 3, 1, 9, 0, 0, 123456789, time.UTC)}
 	t.Cleanup(b.service.Stop)
 	b.must(ruling{drafts: []ledger.Draft{{Kind: ledger.Created, Data: ledger.CreatedData{Definition: checked, Engine: optimizer.Engine}}}}, nil)
@@ -35,21 +33,13 @@ func newBench(t testing.TB, d design.Definition) *bench {
 // must adds what was ruled to the ledger.
 func (b *bench) must(ruled ruling, err error) *ledger.Snapshot {
 	b.Helper()
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, err)
 	b.clock = b.clock.Add(time.Second)
-	events, err := ledger.Next(b.snap, b.clock, "Ana", ruled.drafts...)
-	if err != nil {
-		b.Fatal(err)
-	}
+	events := must.Get(ledger.Next(b.snap, b.clock, "Ana", ruled.drafts...))(b)
 	for i := range events {
 		events[i].Author = "person:ana"
 	}
-	after, err := ledger.Fold("bench", b.snap, events, nil)
-	if err != nil {
-		b.Fatal(err)
-	}
+	after := must.Get(ledger.Fold("bench", b.snap, events, nil))(b)
 	b.snap, b.events = b.service.Derived.Put(after), append(b.events, events...)
 	return b.snap
 }

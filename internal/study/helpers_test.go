@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"headroom/internal/must"
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -36,17 +37,9 @@ func mixture() design.Definition { return example("mixture") }
 // queue has four candidates, one constraint of known form and one sampled.
 func queue() design.Definition { return example("queue") }
 
-func mustCompile(t testing.TB, d design.Definition) *design.Compiled {
+func mustCompile(t must.T, d design.Definition) *design.Compiled {
 	t.Helper()
-	checked, err := d.Check()
-	if err != nil {
-		t.Fatalf("Check: %v", err)
-	}
-	c, err := design.Compile(checked)
-	if err != nil {
-		t.Fatalf("Compile: %v", err)
-	}
-	return c
+	return must.Get(design.Compile(must.Get(d.Check())(t)))(t)
 }
 
 // faultsOf returns the faults of err, which must be *Invalid.

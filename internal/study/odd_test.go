@@ -53,9 +53,7 @@ func readEverything(t testing.TB, b *bench) {
 
 func writable(t testing.TB, value any, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	must.Get(json.Marshal(value))(t)
 }
 

@@ -96,9 +96,7 @@ func TestVerifyFindsForgedDecisions(t *testing.T) {
 func (b *bench) chooser(t *testing.T) *chooser {
 	t.Helper()
 	c := &chooser{models: b.service.Models, snap: b.snap}
-	if err := c.begin(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.begin(t.Context()))
 	return c
 }
 

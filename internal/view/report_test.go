@@ -222,10 +222,7 @@ func TestWhatHasRunOutIsSaid(t *testing.T) {
 		{"unavailable", `{"solvent":["DMF","water"]}`, `{"base":[1,2.5],"solvent":["THF","water"]}`, "said that base 1 and 2.5 are unavailable, solvent THF is unavailable and solvent DMF is available again"},
 	} {
 		stock := design.Change{Path: c.path, Before: []byte(c.before), After: []byte(c.after)}
-		data, err := json.Marshal(ledger.ReconfiguredData{Definition: newBench(t, twoLimits).snap.Definition, Changes: []design.Change{stock}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(json.Marshal(ledger.ReconfiguredData{Definition: newBench(t, twoLimits).snap.Definition, Changes: []design.Change{stock}}))(t)
 		if got, _ := eventWords(&ledger.Snapshot{}, ledger.Event{Kind: ledger.Reconfigured, Data: data}); got != c.want {
 			t.Errorf("from %s to %s is told as %q", c.before, c.after, got)
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"headroom/internal/lists"
+	"headroom/internal/must"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -51,10 +52,7 @@ func TestWhatIsWorkedOutStandsOnce(t *testing.T) {
 		{"name": "least load", "metric": "load", "op": ">=", "threshold": 0.1, "expression": "x"}, `, 1))
 	known := map[string]float64{"load": 0.3, "least load": 0.3}
 	b.add(ledger.Chosen, ledger.ChosenData{Number: 1, Origin: ledger.Suggested, Seen: 1, Engine: "1", Parameters: design.Settings{"x": design.NumberValue(0.3)}, KnownValues: known})
-	sheet, err := b.facts(0).Of(b.snap.Trial(1)).Sheet("http://headroom.test/studies/bench/trials/1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	sheet := must.Get(b.facts(0).Of(b.snap.Trial(1)).Sheet("http://headroom.test/studies/bench/trials/1"))(t)
 	forecast := ForecastOf(b.snap, &ledger.Decision{}, known)
 	onSheet := lists.Map(sheet.Lines, func(line templates.SheetLine) string { return line.Name + " " + line.Limit })
 	expected := lists.Map(forecast.Metrics, func(line templates.ForecastLine) string { return line.Name + " " + line.Limit })

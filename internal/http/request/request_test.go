@@ -77,10 +77,7 @@ func TestOneOf(t *testing.T) {
 		text string
 		good bool
 	}{{"", true}, {"decimal=comma", true}, {"decimal=,", false}, {"decimal=", false}, {"decimal=comma,point", false}, {"decimal=comma&decimal=comma", false}} {
-		q, err := ReadQuery(&url.URL{RawQuery: test.text})
-		if err != nil {
-			t.Fatal(err)
-		}
+		q := must.Get(ReadQuery(&url.URL{RawQuery: test.text}))(t)
 		if OneOf(q, "decimal", "point", "comma"); (q.Err() == nil) != test.good {
 			t.Errorf("%q: %v", test.text, q.Err())
 		}

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"headroom/internal/must"
 	"headroom/internal/optimizer/checkpoint"
 )
 
@@ -38,9 +39,7 @@ func TestMeter(t *testing.T) {
 	ctx := checkpoint.With(t.Context(), func(context.Context) error { calls++; return nil })
 	m := checkpoint.NewMeter(ctx)
 	for range 7 {
-		if err := m.Spend(checkpoint.Slice / 2); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, m.Spend(checkpoint.Slice/2))
 	}
 	if calls != 3 {
 		t.Errorf("three and a half slices of work reached %d checkpoints", calls)

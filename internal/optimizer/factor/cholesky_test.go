@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
 
+	"headroom/internal/must"
 	"headroom/internal/optimizer/factor"
 )
 
@@ -34,10 +35,7 @@ func draw(t *rapid.T) (*rand.Rand, int) {
 
 func factorOf(t rapid.TB, rows [][]float64) *factor.Cholesky {
 	t.Helper()
-	c, err := factor.New(rows)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(factor.New(rows))(t)
 	return c
 }
 
@@ -70,9 +68,7 @@ func TestFactorMatchesGonum(t *testing.T) {
 		var lower mat.TriDense
 		reference.LTo(&lower)
 		var inverse mat.SymDense
-		if err := reference.InverseTo(&inverse); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, reference.InverseTo(&inverse))
 		c, got := factorOf(t, rows), make([][]float64, n)
 		for i := range got {
 			got[i] = make([]float64, i+1)
@@ -106,15 +102,11 @@ func TestAppendingInAnyBlocksGivesTheSameBits(t *testing.T) {
 		whole := factorOf(t, rows)
 		var single, blocks factor.Cholesky
 		for _, row := range rows {
-			if err := single.Append(row); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, single.Append(row))
 		}
 		for rest := rows; len(rest) > 0; {
 			height := rapid.IntRange(1, len(rest)).Draw(t, "block")
-			if err := blocks.Adopt(t.Context(), copied(rest[:height])); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, blocks.Adopt(t.Context(), copied(rest[:height])))
 			rest = rest[height:]
 		}
 		sameBits(t, "one by one", &single, whole)
@@ -136,17 +128,13 @@ func TestSolves(t *testing.T) {
 			}
 			many[r] = slices.Clone(given[r])
 		}
-		if err := c.SolveLowerMany(t.Context(), many); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.SolveLowerMany(t.Context(), many))
 		level := make([][]float64, len(given))
 		for r := range level {
 			level[r] = make([]float64, n)
 			copy(level[r], given[r])
 		}
-		if err := c.SolveUpperMany(t.Context(), level); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.SolveUpperMany(t.Context(), level))
 		for r, b := range given {
 			whole := make([]float64, n)
 			copy(whole, b)
@@ -216,9 +204,7 @@ func TestPrefixIsTheFactorOfTheLeadingBlock(t *testing.T) {
 			lifted[i] = slices.Clone(branch[i])
 			lifted[i][i] += 20 * float64(n*n) // the two halves come from different matrices
 		}
-		if err := prefix.Adopt(t.Context(), copied(lifted[m:])); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, prefix.Adopt(t.Context(), copied(lifted[m:])))
 		sameBits(t, "branch", prefix, factorOf(t, lifted))
 		sameBits(t, "trunk", c, factorOf(t, rows))
 	})
@@ -236,9 +222,7 @@ func TestRefusedRowsLeaveTheFactorUnchanged(t *testing.T) {
 			t.Fatalf("error %v, want ErrNotPositiveDefinite", err)
 		}
 		sameBits(t, "after refusal", c, factorOf(t, rows[:n]))
-		if err := c.Append(rows[n]); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.Append(rows[n]))
 		sameBits(t, "after going on", c, factorOf(t, rows))
 	})
 }
@@ -285,9 +269,7 @@ func TestGram(t *testing.T) {
 				rows[i][k] = random.NormFloat64()
 			}
 		}
-		if err := factor.Gram(t.Context(), got, rows); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, factor.Gram(t.Context(), got, rows))
 		for i := range rows {
 			for j := range i + 1 {
 				if got[i][j] != factor.Dot(rows[i], rows[j]) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"headroom/internal/must"
 	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/optimizer/factor"
 )
@@ -15,10 +16,7 @@ func TestLongWorkCanEnd(t *testing.T) {
 	t.Parallel()
 	const n = 800
 	A := correlated(n)
-	whole, err := factor.New(A)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := must.Get(factor.New(A))(t)
 	full := func() [][]float64 {
 		rows := make([][]float64, n)
 		for i := range rows {
@@ -40,9 +38,7 @@ func TestLongWorkCanEnd(t *testing.T) {
 	} {
 		calls := 0
 		ctx := checkpoint.With(t.Context(), func(context.Context) error { calls++; return nil })
-		if err := work.do(ctx); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, work.do(ctx))
 		if least := work.multiplications / checkpoint.Slice / 2; calls < max(least, 1) {
 			t.Errorf("%s reaches %d checkpoints, want at least %d", name, calls, least)
 		}

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"headroom/internal/must"
 	"headroom/internal/optimizer/factor"
 )
 
@@ -16,13 +17,9 @@ func TestSharedWorkGivesTheSameBits(t *testing.T) {
 	const n = 820
 	rows := definite(rand.New(rand.NewPCG(3, 4)), n)
 	alone, shared, single := factorOf(t, rows), factorOf(t, rows[:100]), new(factor.Cholesky)
-	if err := shared.Adopt(t.Context(), copied(rows[100:])); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, shared.Adopt(t.Context(), copied(rows[100:])))
 	for _, row := range rows {
-		if err := single.Append(row); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, single.Append(row))
 	}
 	sameBits(t, "shared", shared, single)
 	sameBits(t, "alone", alone, single)
@@ -34,9 +31,7 @@ func TestSharedWorkGivesTheSameBits(t *testing.T) {
 			wide[i][k] = random.NormFloat64()
 		}
 	}
-	if err := factor.Gram(t.Context(), products, wide); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, factor.Gram(t.Context(), products, wide))
 	for i := range wide {
 		for j := range i + 1 {
 			if want := factor.Dot(wide[i], wide[j]); products[i][j] != want {
@@ -62,9 +57,7 @@ func TestPrefixesGrowAtOnce(t *testing.T) {
 	rows := definite(rand.New(rand.NewPCG(1, 2)), 60)
 	whole, trunk := factorOf(t, rows), new(factor.Cholesky)
 	for _, row := range rows[:50] {
-		if err := trunk.Append(row); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, trunk.Append(row))
 	}
 	branches := make([]*factor.Cholesky, 8)
 	var group sync.WaitGroup

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/stat"
+
+	"headroom/internal/must"
 )
 
 // TestAroundHasTheCurvatureOfThePosterior: with one θ free its draws are normal about the mode with
@@ -19,10 +21,7 @@ func TestAroundHasTheCurvatureOfThePosterior(t *testing.T) {
 		x := float64(i) / 39
 		problem.Inputs, problem.Y = append(problem.Inputs, []float64{x}), append(problem.Y, math.Sin(6*x)+0.2*random.NormFloat64())
 	}
-	mode, err := MAP(t.Context(), problem)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mode := must.Get(MAP(t.Context(), problem))(t)
 	at := func(logLambda float64) float64 {
 		moved := problem
 		moved.Start.Lambda = math.Exp(logLambda)

@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
 
+	"headroom/internal/must"
 	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/optimizer/fit"
 	"headroom/internal/optimizer/kernel"
@@ -125,10 +126,7 @@ func mustFit(t rapid.TB, p fit.Problem) fit.Result {
 // counted is a fit, with how often it evaluated the posterior.
 func counted(t rapid.TB, p fit.Problem) (result fit.Result, evaluations int) {
 	t.Helper()
-	result, err := fit.MAP(counting(context.Background(), &evaluations), p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	result = must.Get(fit.MAP(counting(context.Background(), &evaluations), p))(t)
 	return result, evaluations
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"headroom/internal/must"
 	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/optimizer/gp"
 )
@@ -30,10 +31,7 @@ func TestFixedIsPredictMany(t *testing.T) {
 		short := fixed.Prefix(rapid.IntRange(0, d.Len()).Draw(t, "kept"))
 		for _, f := range []*gp.Fixed{fixed, short} {
 			data, told := d.Prefix(f.Len()), z[:min(f.Len(), rapid.IntRange(0, d.Len()).Draw(t, "told"))]
-			means, variances, err := f.Predict(t.Context(), data, [][]float64{z[:f.Len()], told})
-			if err != nil {
-				t.Fatal(err)
-			}
+			means, variances := must.Get2(f.Predict(t.Context(), data, [][]float64{z[:f.Len()], told}))(t)
 			wantMeans, wantVariances := predictMany(t, data, X, [][]float64{z[:f.Len()], told})
 			if !slices.Equal(variances, wantVariances) || !slices.Equal(means[0], wantMeans[0]) || !slices.Equal(means[1], wantMeans[1]) {
 				t.Fatalf("at %d of %d data the fixed points differ", f.Len(), d.Len())
@@ -58,10 +56,7 @@ func TestPosteriorsCanEnd(t *testing.T) {
 	for i := range points {
 		points[i], lambdas[i] = d.Inputs().Row(i), d.Noise(i)
 	}
-	arms, err := gp.NewArms(t.Context(), d.Kernel(), X, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	arms := must.Get(gp.NewArms(t.Context(), d.Kernel(), X, 1))(t)
 	for name, work := range map[string]func() error{
 		"AppendAll":   func() error { return gp.NewData(d.Kernel(), 2).AppendAll(ctx, points, lambdas, nil) },
 		"PredictMany": func() error { _, _, err := d.PredictMany(ctx, X, zs); return err },

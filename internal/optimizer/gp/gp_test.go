@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"headroom/internal/must"
 	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/optimizer/gp"
 	"headroom/internal/optimizer/kernel"
@@ -29,10 +30,7 @@ func drawScene(t *rapid.T, least float64) scene {
 	random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 	n := rapid.IntRange(0, 40).Draw(t, "n")
 	name := rapid.SampledFrom(kernel.Names).Draw(t, "kernel")
-	k, err := kernel.New(name, []float64{0.3, 0.6}, 1.5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := must.Get(kernel.New(name, []float64{0.3, 0.6}, 1.5))(t)
 	s := scene{kernel: k}
 	for i := range n {
 		x := []float64{random.Float64(), random.Float64()}
@@ -55,46 +53,32 @@ type tester interface {
 
 func predictMany(t tester, d *gp.Data, X *kernel.Inputs, zs [][]float64) ([][]float64, []float64) {
 	t.Helper()
-	means, variances, err := d.PredictMany(t.Context(), X, zs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	means, variances := must.Get2(d.PredictMany(t.Context(), X, zs))(t)
 	return means, variances
 }
 
 func meanMany(t tester, d *gp.Data, X *kernel.Inputs, zs [][]float64) [][]float64 {
 	t.Helper()
-	means, err := d.MeanMany(t.Context(), X, weightsOf(t, d, zs))
-	if err != nil {
-		t.Fatal(err)
-	}
+	means := must.Get(d.MeanMany(t.Context(), X, weightsOf(t, d, zs)))(t)
 	return means
 }
 
 func weightsOf(t tester, d *gp.Data, zs [][]float64) [][]float64 {
 	t.Helper()
-	weights, err := d.Weights(t.Context(), zs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	weights := must.Get(d.Weights(t.Context(), zs))(t)
 	return weights
 }
 
 func covarianceOf(t tester, d *gp.Data, X *kernel.Inputs) [][]float64 {
 	t.Helper()
-	covariance, err := d.Covariance(t.Context(), X)
-	if err != nil {
-		t.Fatal(err)
-	}
+	covariance := must.Get(d.Covariance(t.Context(), X))(t)
 	return covariance
 }
 
 func (s scene) data(t tester) *gp.Data {
 	t.Helper()
 	d := gp.NewData(s.kernel, 2)
-	if err := d.AppendAll(t.Context(), s.points, s.lambdas, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.AppendAll(t.Context(), s.points, s.lambdas, nil))
 	return d
 }
 
@@ -155,10 +139,7 @@ func TestOwnMeansArePredictMany(t *testing.T) {
 		z := d.Whiten(nil, s.y)
 		zs := [][]float64{z, z[:rapid.IntRange(0, d.Len()).Draw(t, "told")]}
 		means, _ := predictMany(t, d, d.Inputs(), zs)
-		ownMeans, err := d.OwnMeans(t.Context(), zs, weightsOf(t, d, zs))
-		if err != nil {
-			t.Fatal(err)
-		}
+		ownMeans := must.Get(d.OwnMeans(t.Context(), zs, weightsOf(t, d, zs)))(t)
 		near(t, "means at its own points", ownMeans[0], means[0], 1e-9)
 		near(t, "means without the last readings", ownMeans[1], means[1], 1e-9)
 	})
@@ -168,10 +149,7 @@ func TestOwnMeansArePredictMany(t *testing.T) {
 // factor, not twice as much.
 func TestManyPointsNeedLittleBesideTheirFactor(t *testing.T) {
 	const n = 2000
-	k, err := kernel.New("matern52", []float64{0.3, 0.3}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := must.Get(kernel.New("matern52", []float64{0.3, 0.3}, 1))(t)
 	xs, lambdas := make([][]float64, n), make([]float64, n)
 	for i := range xs {
 		xs[i], lambdas[i] = []float64{math.Mod(float64(i)*0.7548, 1), math.Mod(float64(i)*0.5698, 1)}, 0.1
@@ -187,9 +165,7 @@ func TestManyPointsNeedLittleBesideTheirFactor(t *testing.T) {
 		most = max(most, inUse()-before)
 		return nil
 	})
-	if err := d.AppendAll(watched, xs, lambdas, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.AppendAll(watched, xs, lambdas, nil))
 	if factor := int64(4 * n * n); most > factor*3/2 || most < factor/2 {
 		t.Errorf("up to %d bytes were in use for a factor of %d", most, factor)
 	}
@@ -207,12 +183,8 @@ func TestInclineIsPredictManyWithItsGradients(t *testing.T) {
 		}
 		zs := [][]float64{d.Whiten(nil, s.y), d.Solve(X.Row(0))}
 		inclined, gradients := gp.NewPredictions(2, X.Len(), d.Len()), gp.NewGradients(X.Len())
-		if err := d.PredictInto(t.Context(), inclined, X, zs); err != nil {
-			t.Fatal(err)
-		}
-		if err := d.GradientsInto(t.Context(), gradients, X, inclined, weightsOf(t, d, zs)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, d.PredictInto(t.Context(), inclined, X, zs))
+		must.Do(t, d.GradientsInto(t.Context(), gradients, X, inclined, weightsOf(t, d, zs)))
 		means, variances := predictMany(t, d, X, zs)
 		if !slices.Equal(inclined.Means[0], means[0]) || !slices.Equal(inclined.Means[1], means[1]) || !slices.Equal(inclined.Variances, variances) {
 			t.Fatal("the posterior is not that of PredictMany")
@@ -270,9 +242,7 @@ func TestAppendingGivesTheBitsOfFromNothing(t *testing.T) {
 		whole, grown := s.data(t), gp.NewData(s.kernel, 2)
 		var z []float64
 		for i, x := range s.points {
-			if err := grown.Append(x, s.lambdas[i]); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, grown.Append(x, s.lambdas[i]))
 			z = grown.Whiten(z, s.y[:i+1])
 		}
 		near(t, "z", z, whole.Whiten(nil, s.y), 0)
@@ -309,15 +279,11 @@ func TestBranchesOfAPrefixGoTheirOwnWays(t *testing.T) {
 		slices.Reverse(turned.lambdas[m:])
 		trunk := gp.NewData(s.kernel, 2)
 		for i, x := range s.points {
-			if err := trunk.Append(x, s.lambdas[i]); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, trunk.Append(x, s.lambdas[i]))
 		}
 		branch := trunk.Prefix(m)
 		for i := m; i < len(s.points); i++ {
-			if err := branch.Append(turned.points[i], turned.lambdas[i]); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, branch.Append(turned.points[i], turned.lambdas[i]))
 		}
 		for _, c := range []struct {
 			got  *gp.Data
@@ -339,25 +305,15 @@ func TestVariancesWithoutNoise(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(400) {
 		random := rand.New(rand.NewPCG(seed, 2))
-		k, err := kernel.New("matern12", []float64{0.7}, 1.3)
-		if err != nil {
-			t.Fatal(err)
-		}
+		k := must.Get(kernel.New("matern12", []float64{0.7}, 1.3))(t)
 		d, X := gp.NewData(k, 1), kernel.NewInputs(1)
 		for range 6 {
 			X.Append([]float64{random.Float64()})
 		}
-		arms, err := gp.NewArms(t.Context(), k, X, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		arms := must.Get(gp.NewArms(t.Context(), k, X, 1))(t)
 		for i := range X.Len() {
-			if err := d.Append(X.Row(i), 1e-17); err != nil {
-				t.Fatal(err)
-			}
-			if err := arms.Update(t.Context(), i, nil, 1e-17); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, d.Append(X.Row(i), 1e-17))
+			must.Do(t, arms.Update(t.Context(), i, nil, 1e-17))
 		}
 		_, variances := predictMany(t, d, X, nil)
 		covariance := covarianceOf(t, d, X)
@@ -421,9 +377,7 @@ func TestCovarianceIsJoint(t *testing.T) {
 		i := rapid.IntRange(0, X.Len()-1).Draw(t, "i")
 		const lambda = 0.1
 		more := d.Prefix(d.Len())
-		if err := more.Append(X.Row(i), lambda); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, more.Append(X.Row(i), lambda))
 		_, after := predictMany(t, more, X, nil)
 		for c := range X.Len() {
 			if covariance[c][c] != variances[c] {
@@ -442,23 +396,16 @@ func TestArmsAreThePosteriorOverArms(t *testing.T) {
 		s := drawScene(t, 1e-2)
 		X := s.places().Prefix(30)
 		d := gp.NewData(s.kernel, 2)
-		arms, err := gp.NewArms(t.Context(), s.kernel, X, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
+		arms := must.Get(gp.NewArms(t.Context(), s.kernel, X, 2))(t)
 		// More readings than are taken off the matrix at once.
 		s.points = slices.Repeat(s.points, 4)
 		s.lambdas, s.y = slices.Repeat(s.lambdas, 4), slices.Repeat(s.y, 4)
 		var y []float64
 		for i := range s.points {
 			arm := rapid.IntRange(0, X.Len()-1).Draw(t, "arm")
-			if err := d.Append(X.Row(arm), s.lambdas[i]); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, d.Append(X.Row(arm), s.lambdas[i]))
 			before := arms.Clone()
-			if err := arms.Update(t.Context(), arm, []float64{s.y[i], -2 * s.y[i]}, s.lambdas[i]); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, arms.Update(t.Context(), arm, []float64{s.y[i], -2 * s.y[i]}, s.lambdas[i]))
 			if before.Gain() >= arms.Gain() {
 				t.Fatalf("gain %g, then %g", before.Gain(), arms.Gain())
 			}
@@ -476,10 +423,7 @@ func TestArmsAreThePosteriorOverArms(t *testing.T) {
 		for a, m := range arms.Means()[1] {
 			near(t, "other mean", []float64{m}, []float64{-2 * means[0][a]}, 1e-9)
 		}
-		covariance, err := arms.Covariance(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		covariance := must.Get(arms.Covariance(t.Context()))(t)
 		for a, row := range covarianceOf(t, d, X) {
 			near(t, "covariance", covariance[a][:a+1], row[:a+1], 1e-9)
 			near(t, "covariances", arms.Covariances(a)[:a+1], row[:a+1], 1e-9)
@@ -490,14 +434,9 @@ func TestArmsAreThePosteriorOverArms(t *testing.T) {
 
 func TestOnePointInClosedForm(t *testing.T) {
 	t.Parallel()
-	k, err := kernel.New("se", []float64{0.5}, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := must.Get(kernel.New("se", []float64{0.5}, 2))(t)
 	d := gp.NewData(k, 1)
-	if err := d.Append([]float64{0.3}, 0.25); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.Append([]float64{0.3}, 0.25))
 	c := 2 * math.Exp(-0.5*math.Pow(0.4/0.5, 2))
 	means, variance := d.Predict([]float64{0.7}, d.Whiten(nil, []float64{1.5}))
 	near(t, "mean", means, []float64{c * 1.5 / 2.25}, 1e-14)
@@ -507,16 +446,11 @@ func TestOnePointInClosedForm(t *testing.T) {
 
 func TestRepeatedPointsWithTinyNoise(t *testing.T) {
 	t.Parallel()
-	k, err := kernel.New("matern52", []float64{0.5}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := must.Get(kernel.New("matern52", []float64{0.5}, 1))(t)
 	d := gp.NewData(k, 1)
 	var y []float64
 	for i := range 300 {
-		if err := d.Append([]float64{float64(i % 3)}, 1e-10); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, d.Append([]float64{float64(i % 3)}, 1e-10))
 		y = append(y, float64(i%3)+1e-6*float64(i/3-50))
 	}
 	means, variance := d.Predict([]float64{1}, d.Whiten(nil, y))
@@ -526,14 +460,9 @@ func TestRepeatedPointsWithTinyNoise(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	t.Parallel()
-	k, err := kernel.NewCovariance([][]float64{{1, 1}, {1, 1}}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := must.Get(kernel.NewCovariance([][]float64{{1, 1}, {1, 1}}, 1))(t)
 	d := gp.NewData(k, 1)
-	if err := d.Append([]float64{0}, 1e-3); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.Append([]float64{0}, 1e-3))
 	for _, c := range []struct {
 		x      []float64
 		lambda float64
@@ -557,10 +486,7 @@ func TestRefusals(t *testing.T) {
 	if d.Len() != 1 || d.Factor().Len() != 1 {
 		t.Errorf("%d points and %d rows after refusals, want 1", d.Len(), d.Factor().Len())
 	}
-	arms, err := gp.NewArms(t.Context(), k, kernel.InputsOf([][]float64{{0}, {1}}), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	arms := must.Get(gp.NewArms(t.Context(), k, kernel.InputsOf([][]float64{{0}, {1}}), 1))(t)
 	for _, err := range []error{arms.Update(t.Context(), 2, nil, 1), arms.Update(t.Context(), 0, []float64{1, 2}, 1), arms.Update(t.Context(), 0, nil, 0)} {
 		if err == nil {
 			t.Error("an impossible reading of an arm was taken")

@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"headroom/internal/must"
 	"headroom/internal/optimizer/gp"
 )
 
@@ -47,12 +48,8 @@ func TestOwnKnowsNoScale(t *testing.T) {
 		data := d.Clone()
 		x := []float64{0.123, 0.456}
 		_, before := data.Predict(x)
-		if err := data.Append(x, noise); err != nil {
-			t.Fatal(err)
-		}
-		if err := data.Append([]float64{0.9, 0.1}, 1e-6); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, data.Append(x, noise))
+		must.Do(t, data.Append([]float64{0.9, 0.1}, 1e-6))
 		_, want := data.Predict(x)
 		if is := ownOf(t, new(gp.OwnVariances), data).Variance(40); math.Abs(is-want) > 1e-9*before {
 			t.Errorf("with noise %g the variance is %v, want %v", noise, is, want)
@@ -62,10 +59,7 @@ func TestOwnKnowsNoScale(t *testing.T) {
 
 func ownOf(t tester, o *gp.OwnVariances, d *gp.Data) *gp.OwnVariances {
 	t.Helper()
-	grown, err := o.Extend(t.Context(), d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	grown := must.Get(o.Extend(t.Context(), d))(t)
 	return grown
 }
 

@@ -6,6 +6,7 @@ import (
 	"os"
 	"testing"
 
+	"headroom/internal/must"
 	"headroom/internal/optimizer/factor"
 	"headroom/internal/optimizer/gp"
 	"headroom/internal/optimizer/kernel"
@@ -49,14 +50,9 @@ func close(t *testing.T, what string, got, want []float64) {
 
 func readVectors(t *testing.T) vectors {
 	t.Helper()
-	text, err := os.ReadFile("testdata/gp.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("testdata/gp.json"))(t)
 	var v vectors
-	if err := json.Unmarshal(text, &v); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(text, &v))
 	if len(v.Cases) != 15 {
 		t.Fatalf("%d cases, want 15", len(v.Cases))
 	}
@@ -70,9 +66,7 @@ func lengthscales(t *testing.T, raw json.RawMessage) []float64 {
 		return []float64{one, one}
 	}
 	var each []float64
-	if err := json.Unmarshal(raw, &each); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(raw, &each))
 	return each
 }
 
@@ -80,18 +74,13 @@ func TestVectors(t *testing.T) {
 	t.Parallel()
 	v := readVectors(t)
 	for _, c := range v.Cases {
-		k, err := kernel.New(c.Kernel.Name, lengthscales(t, c.Kernel.Lengthscale), c.Kernel.Variance)
-		if err != nil {
-			t.Fatal(err)
-		}
+		k := must.Get(kernel.New(c.Kernel.Name, lengthscales(t, c.Kernel.Lengthscale), c.Kernel.Variance))(t)
 		d := gp.NewData(k, 2)
 		lambdas := make([]float64, len(v.X))
 		for i := range lambdas {
 			lambdas[i] = c.Lambda
 		}
-		if err := d.AppendAll(t.Context(), v.X, lambdas, nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, d.AppendAll(t.Context(), v.X, lambdas, nil))
 		row := make([]float64, len(v.X))
 		k.Row(row, v.X[0], d.Inputs())
 		close(t, c.Kernel.Name+" kernel row", row, c.KernelRow)

@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"headroom/internal/must"
 	"headroom/internal/optimizer/kernel"
 )
 
@@ -42,10 +43,7 @@ func TestRowAndAtFollowTheFormula(t *testing.T) {
 		number := rapid.Float64Range(-5, 5)
 		lengthscales := rapid.SliceOfN(rapid.Float64Range(0.05, 5), p, p).Draw(t, "lengthscales")
 		variance := rapid.Float64Range(0.1, 4).Draw(t, "variance")
-		k, err := kernel.New(name, lengthscales, variance)
-		if err != nil {
-			t.Fatal(err)
-		}
+		k := must.Get(kernel.New(name, lengthscales, variance))(t)
 		x := rapid.SliceOfN(number, p, p).Draw(t, "x")
 		X := kernel.NewInputs(p)
 		for range n {
@@ -106,10 +104,7 @@ func TestMixedFollowsTheFormula(t *testing.T) {
 			}
 			return x
 		}
-		k, err := kernel.New("mixed", lengthscales, 1.7)
-		if err != nil {
-			t.Fatal(err)
-		}
+		k := must.Get(kernel.New("mixed", lengthscales, 1.7))(t)
 		k = k.WithCategories(categories)
 		x, X := point(), kernel.NewInputs(len(categories))
 		for range n {
@@ -143,10 +138,7 @@ func TestSlopesAreTheDerivative(t *testing.T) {
 	x, X := []float64{0.2, 0.7}, kernel.InputsOf([][]float64{{0.5, 0.1}, {0.21, 0.69}, {0.2, 0.7}, {3, -2}, {0.2, 0.1}})
 	for _, name := range kernel.Names[:6] {
 		at := func(l0 float64) *kernel.Function {
-			k, err := kernel.New(name, []float64{l0, 0.6}, 1.4)
-			if err != nil {
-				t.Fatal(err)
-			}
+			k := must.Get(kernel.New(name, []float64{l0, 0.6}, 1.4))(t)
 			return k
 		}
 		slopes := make([]float64, X.Len())
@@ -218,10 +210,7 @@ func TestCovariance(t *testing.T) {
 func TestFarPointsAreUncorrelated(t *testing.T) {
 	t.Parallel()
 	for _, name := range kernel.Names[:6] {
-		k, err := kernel.New(name, []float64{1e-200}, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		k := must.Get(kernel.New(name, []float64{1e-200}, 1))(t)
 		row := make([]float64, 5)
 		k.Row(row, []float64{0}, kernel.InputsOf([][]float64{{1}, {1e200}, {-1e300}, {math.MaxFloat64}, {-1}}))
 		for i, v := range row {
@@ -245,10 +234,7 @@ func BenchmarkRow(b *testing.B) {
 					}
 					X.Append(x)
 				}
-				k, err := kernel.New(name, lengthscales, 1)
-				if err != nil {
-					b.Fatal(err)
-				}
+				k := must.Get(kernel.New(name, lengthscales, 1))(b)
 				row := make([]float64, 1001)
 				for b.Loop() {
 					k.Row(row, x, X)
@@ -263,10 +249,7 @@ func BenchmarkRow(b *testing.B) {
 // vectors only, by rows and by distances.
 func TestInputsShareAndGrow(t *testing.T) {
 	t.Parallel()
-	k, err := kernel.New("se", []float64{0.3, 0.7}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := must.Get(kernel.New("se", []float64{0.3, 0.7}, 1))(t)
 	rapid.Check(t, func(t *rapid.T) {
 		type list struct {
 			X    *kernel.Inputs

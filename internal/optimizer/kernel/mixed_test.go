@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
 
+	"headroom/internal/must"
 	"headroom/internal/optimizer/kernel"
 )
 
@@ -160,10 +161,7 @@ func TestAnovaBetweenItsEnds(t *testing.T) {
 				y[c] = x[c]
 			}
 		}
-		mixed, err := kernel.New("mixed", r.lengthscales, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mixed := must.Get(kernel.New("mixed", r.lengthscales, 1))(t)
 		want := mixed.WithCategories(r.categories).At(x, y)
 		if got := r.anova(t, 1, 0.5).At(x, y)*(1-constant) + constant; !(math.Abs(got-want) <= 1e-13) {
 			t.Fatalf("%g at interaction ½, constant added; mixed is %g", got, want)
@@ -233,19 +231,13 @@ func TestAnovaSlopesAreTheDerivatives(t *testing.T) {
 
 func TestAnovaRefusesInteractions(t *testing.T) {
 	t.Parallel()
-	k, err := kernel.New("anova", []float64{1}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := must.Get(kernel.New("anova", []float64{1}, 1))(t)
 	for _, a := range []float64{0, 1, -0.5, 2, math.NaN(), math.Inf(1)} {
 		if _, err := k.WithInteraction(a); err == nil || !strings.Contains(err.Error(), "between 0 and 1") {
 			t.Errorf("interaction %g: error %v", a, err)
 		}
 	}
-	plain, err := kernel.New("matern52", []float64{1}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	plain := must.Get(kernel.New("matern52", []float64{1}, 1))(t)
 	if same, err := plain.WithInteraction(0); same != plain || err != nil {
 		t.Errorf("a kernel without an interaction gives %v, %v", same, err)
 	}

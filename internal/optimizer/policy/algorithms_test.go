@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"headroom/internal/must"
 )
 
 // studyOf is a study of m learned constraints, limit1 … limitm on metrics g1 … gm, over 50 rounds.
@@ -30,9 +32,7 @@ func knownBefore(c Context) Context {
 func settle(t *testing.T, algorithm, settings string, c Context) (Settings, []Fault) {
 	t.Helper()
 	var raw map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(settings), &raw); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(settings), &raw))
 	d, _ := Find(algorithm)
 	return d.Resolve(raw, c)
 }

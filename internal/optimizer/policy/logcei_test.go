@@ -7,6 +7,8 @@ import (
 	"os"
 	"strconv"
 	"testing"
+
+	"headroom/internal/must"
 )
 
 // TestLogTails compares with integrals worked out to 50 digits by double exponential quadrature in
@@ -14,10 +16,7 @@ import (
 // without the continued fraction.
 func TestLogTails(t *testing.T) {
 	t.Parallel()
-	file, err := os.Open("testdata/log_tails.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(os.Open("testdata/log_tails.csv"))(t)
 	defer file.Close()
 	rows, err := csv.NewReader(file).ReadAll()
 	if err != nil || len(rows) < 30 {

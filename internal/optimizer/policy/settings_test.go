@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"headroom/internal/must"
 )
 
 func TestFaults(t *testing.T) {
@@ -187,10 +189,7 @@ func TestDefaultsRoundTrip(t *testing.T) {
 			if setting.Default == nil {
 				continue
 			}
-			value, err := json.Marshal(setting.Default)
-			if err != nil {
-				t.Fatal(err)
-			}
+			value := must.Get(json.Marshal(setting.Default))(t)
 			_, faults := d.Resolve(map[string]json.RawMessage{setting.Name: value}, studyOf(1))
 			for _, f := range faults {
 				if strings.HasPrefix(f.Path, setting.Name) {

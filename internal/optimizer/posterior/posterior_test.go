@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"headroom/internal/must"
 	"headroom/internal/optimizer/gp"
 	"headroom/internal/optimizer/kernel"
 )
@@ -62,9 +63,7 @@ func TestBothSayTheSame(t *testing.T) {
 		for form, p := range both {
 			add := func(err error, rows ...[]float64) {
 				t.Helper()
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				for _, row := range rows {
 					said[form] = append(said[form], row...)
 				}
@@ -109,14 +108,8 @@ func TestWhatIsKeptChangesNothing(t *testing.T) {
 		"its own": {func() (Prediction, error) { return rows.Predict(t.Context(), own, nil) }, func() (Prediction, error) { return rows.Predict(t.Context(), unknown, nil) }},
 	} {
 		for range 2 {
-			got, err := pair[0]()
-			if err != nil {
-				t.Fatal(err)
-			}
-			want, err := pair[1]()
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must.Get(pair[0]())(t)
+			want := must.Get(pair[1]())(t)
 			for i := range want.Variances {
 				if math.Abs(got.Variances[i]-want.Variances[i]) > rounding[name] || math.Abs(got.Means[1][i]-want.Means[1][i]) > rounding[name] {
 					t.Errorf("%s, point %d: %v ± %v, want %v ± %v", name, i, got.Means[1][i], got.Variances[i], want.Means[1][i], want.Variances[i])

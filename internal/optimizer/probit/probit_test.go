@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"headroom/internal/must"
 	"headroom/internal/optimizer/kernel"
 )
 
@@ -17,14 +18,8 @@ func chance(mean, variance float64) float64 { return normal(mean / math.Sqrt(1+v
 
 func fitted(t testing.TB, lengthscale, variance, m float64, inputs [][]float64, yes []bool) (*Model, *kernel.Function) {
 	t.Helper()
-	k, err := kernel.New("matern52", []float64{lengthscale}, variance)
-	if err != nil {
-		t.Fatal(err)
-	}
-	model, err := Fit(context.Background(), k, inputs, yes, m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := must.Get(kernel.New("matern52", []float64{lengthscale}, variance))(t)
+	model := must.Get(Fit(context.Background(), k, inputs, yes, m))(t)
 	return model, k
 }
 
@@ -34,10 +29,7 @@ func (model *Model) at(t testing.TB, x ...float64) (means, variances []float64) 
 	for _, v := range x {
 		X.Append([]float64{v})
 	}
-	means, variances, err := model.Predict(context.Background(), X)
-	if err != nil {
-		t.Fatal(err)
-	}
+	means, variances = must.Get2(model.Predict(context.Background(), X))(t)
 	return means, variances
 }
 
@@ -134,10 +126,7 @@ func TestGradients(t *testing.T) {
 	model, _ := fitted(t, 0.3, 4, 1, [][]float64{{0.1}, {0.3}, {0.35}, {0.9}}, []bool{true, true, false, false})
 	const step = 1e-5
 	for _, x := range []float64{0, 0.2, 0.33, 0.6, 1} {
-		means, variances, err := model.Gradients(context.Background(), kernel.InputsOf([][]float64{{x}}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		means, variances := must.Get2(model.Gradients(context.Background(), kernel.InputsOf([][]float64{{x}})))(t)
 		m, v := model.at(t, x-step, x+step)
 		for what, pair := range map[string][2]float64{"mean": {means[0][0], (m[1] - m[0]) / (2 * step)}, "variance": {variances[0][0], (v[1] - v[0]) / (2 * step)}} {
 			if math.Abs(pair[0]-pair[1]) > 1e-5*(1+math.Abs(pair[1])) {

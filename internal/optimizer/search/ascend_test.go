@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"headroom/internal/must"
 	"headroom/internal/optimizer/descent"
 	"headroom/internal/optimizer/search"
 )
@@ -41,18 +42,13 @@ func everywhere([]float64) bool { return true }
 func ascended(t *testing.T, axes []search.Axis, allowed func(u []float64) bool, starts ...[]float64) (ascents []search.Ascent, asked int) {
 	t.Helper()
 	rise := twoTops(&asked, allowed)
-	scores, _, err := rise(starts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	scores, _ := must.Get2(rise(starts))(t)
 	climbs := &search.Climbs{Problem: search.Problem{Axes: axes, Rise: rise}}
 	for i, u := range starts {
 		climbs.Add(u, scores[i], 1e-12)
 	}
 	asked = 0
-	if err := climbs.Follow(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, climbs.Follow())
 	return climbs.Ascents, asked
 }
 
@@ -122,9 +118,7 @@ func TestRidgesAreFollowed(t *testing.T) {
 	add := func(u ...float64) {
 		scores, _, _ := rise([][]float64{u})
 		ridges.Add(u, scores[0], 0.02)
-		if err := ridges.Follow(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, ridges.Follow())
 	}
 	add(0.1, 0.8)
 	add(0.9, 0.1)
@@ -136,9 +130,7 @@ func TestRidgesAreFollowed(t *testing.T) {
 		t.Errorf("%v stand, the highest at %+v", order, first)
 	}
 	ridges.Resume(order[0], 1e-14)
-	if err := ridges.Follow(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, ridges.Follow())
 	if top := ridges.Ascents[ridges.Highest()[0]]; math.Abs(top.U[0]-0.62) > 1e-6 || math.Abs(top.U[1]-0.534) > 1e-6 {
 		t.Errorf("it ends at %+v, the top is at 0.62, 0.534", top)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"headroom/internal/lists"
+	"headroom/internal/must"
 )
 
 func TestHaltonPrefixes(t *testing.T) {
@@ -42,14 +43,8 @@ func TestHaltonFillsSpace(t *testing.T) {
 // polished is what polishing start comes to.
 func polished(t *testing.T, p Problem, start []float64, step, finest float64, evaluations int, seed uint64) ([]float64, Score) {
 	t.Helper()
-	scores, err := p.Score([][]float64{start})
-	if err != nil {
-		t.Fatal(err)
-	}
-	best, score, err := p.Polish(start, scores[0], step, finest, evaluations, seed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	scores := must.Get(p.Score([][]float64{start}))(t)
+	best, score := must.Get2(p.Polish(start, scores[0], step, finest, evaluations, seed))(t)
 	return best, score
 }
 

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"headroom/internal/must"
 )
 
 // example is one of the studies in testdata, which the tests of all packages about studies share.
@@ -31,17 +33,9 @@ func mixture() Definition { return example("mixture") }
 // queue has four candidates, one constraint of known form and one sampled.
 func queue() Definition { return example("queue") }
 
-func mustCompile(t testing.TB, d Definition) *Compiled {
+func mustCompile(t must.T, d Definition) *Compiled {
 	t.Helper()
-	checked, err := d.Check()
-	if err != nil {
-		t.Fatalf("Check: %v", err)
-	}
-	c, err := Compile(checked)
-	if err != nil {
-		t.Fatalf("Compile: %v", err)
-	}
-	return c
+	return must.Get(Compile(must.Get(d.Check())(t)))(t)
 }
 
 // faultsOf returns the faults of err, which must be *Invalid.

@@ -62,7 +62,7 @@ func drawUnits(t *rapid.T, n int) []float64 {
 func TestSpreadCanBeSet(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		c := compileDrawn(t, drawDefinition(t))
+		c := mustCompile(t, drawDefinition(t))
 		settings, most := c.Settings(c.Probes()[0]), rapid.IntRange(2, 61).Draw(t, "most")
 		for _, p := range c.Def.Parameters {
 			values := p.Spread(most)
@@ -138,7 +138,7 @@ func TestMayChoose(t *testing.T) {
 func TestSettingsRoundTrip(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		c := compileDrawn(t, drawDefinition(t))
+		c := mustCompile(t, drawDefinition(t))
 		u := drawUnits(t, len(c.space.axes))
 		if !c.Config.Space.Settle(u) {
 			t.Fatalf("%v is not allowed in a space without limits", u)
@@ -166,7 +166,7 @@ func TestSettingsRoundTrip(t *testing.T) {
 func TestLargeSettingsAreClean(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		c := compileDrawn(t, Definition{Name: "large", Objective: Objective{Metric: "yield", Direction: "maximize"},
+		c := mustCompile(t, Definition{Name: "large", Objective: Objective{Metric: "yield", Direction: "maximize"},
 			Parameters: []Parameter{{Name: "a", Type: Real, Low: new(1e95), High: new(8.79e95)}}})
 		u := rapid.Float64Range(0, 1).Draw(t, "u")
 		settings := c.Settings(optimizer.Place{U: []float64{u}, Arm: -1})
@@ -175,18 +175,6 @@ func TestLargeSettingsAreClean(t *testing.T) {
 			t.Fatalf("%v came back as %v", settings, c.Settings(place))
 		}
 	})
-}
-
-func compileDrawn(t *rapid.T, d Definition) *Compiled {
-	checked, err := d.Check()
-	if err != nil {
-		t.Fatalf("Check: %v", err)
-	}
-	c, err := Compile(checked)
-	if err != nil {
-		t.Fatalf("compile: %v", err)
-	}
-	return c
 }
 
 func allNear(a, b []float64, tolerance float64) bool {

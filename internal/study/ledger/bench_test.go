@@ -25,13 +25,7 @@ type bench struct {
 // example is one of the studies that the tests of all packages about studies share.
 func example(t testing.TB, name string) (d design.Definition) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "design", "testdata", name+".json"))
-	if err == nil {
-		err = json.Unmarshal(text, &d)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(must.Get(os.ReadFile(filepath.Join("..", "design", "testdata", name+".json")))(t), &d))
 	return d
 }
 
@@ -40,10 +34,7 @@ func oven(t testing.TB) design.Definition { return example(t, "oven") }
 
 func newBench(t testing.TB, d design.Definition) *bench {
 	t.Helper()
-	checked, err := d.Check()
-	if err != nil {
-		t.Fatalf("Check: %v", err)
-	}
+	checked := must.Get(d.Check())(t)
 	b := &bench{TB: t, clock: time.Date(2026, 3, 1, 9, 0, 0, 123456789, time.UTC)}
 	b.add(Created, CreatedData{Definition: checked})
 	return b
@@ -53,13 +44,8 @@ func newBench(t testing.TB, d design.Definition) *bench {
 func (b *bench) add(kind Kind, data any) {
 	b.Helper()
 	b.clock = b.clock.Add(time.Second)
-	events, err := Next(b.snap, b.clock, "Ana", Draft{kind, data})
-	if err != nil {
-		b.Fatal(err)
-	}
-	if b.snap, err = Fold("bench", b.snap, events, nil); err != nil {
-		b.Fatal(err)
-	}
+	events := must.Get(Next(b.snap, b.clock, "Ana", Draft{kind, data}))(b)
+	b.snap = must.Get(Fold("bench", b.snap, events, nil))(b)
 	b.events = append(b.events, events...)
 }
 

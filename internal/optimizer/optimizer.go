@@ -419,7 +419,6 @@ type Violation struct {
 // Decision is one choice and every number behind it, in modelled units unless said otherwise.
 type Decision struct {
 	Place       Place
-	Round       int
 	Beta        []float64 // per metric; nil where the algorithm has none
 	Multipliers []float64 // per constraint; nil where the algorithm has none
 	Horizon     int       // T of the algorithm's constants, 0 where it is the number of rounds planned

@@ -131,7 +131,7 @@ func TestBatchIsNotSaferThanItsTrials(t *testing.T) {
 		state := mustReplay(t, cfg, h)
 		d := sure(state.Suggest(background, Known{}))
 		if risk := 1 - d.FeasibilityProbability; risk > 0.05+1e-9 {
-			t.Errorf("trial %d of the batch, at %.3f, breaks the limit with a chance of %.3f", d.Round, d.Place.U[0], risk)
+			t.Errorf("trial %d of the batch, at %.3f, breaks the limit with a chance of %.3f", state.Round(), d.Place.U[0], risk)
 		}
 		h.Rounds = append(slices.Clip(h.Rounds), Round{Point: d.Place.U, Arm: -1, Suggested: true, Readings: make([]Reading, 2)})
 	}
@@ -155,7 +155,7 @@ func TestWhatWaitsMakesNothingSafe(t *testing.T) {
 			d := sure(state.Suggest(background, Known{}))
 			g := sure(state.shown.estimate(background, []Place{d.Place}, nil))[1]
 			if u := g.Mean[0] + 2*g.SD[0]; u > 1e-9 && d.Place.U[0] != 0 {
-				t.Errorf("%s: trial %d of the batch, at %.3f, may lie %.3f beyond the limit", algorithm, d.Round, d.Place.U[0], u)
+				t.Errorf("%s: trial %d of the batch, at %.3f, may lie %.3f beyond the limit", algorithm, state.Round(), d.Place.U[0], u)
 			}
 			if soon := sure(deciding(state).estimate(background, []Place{d.Place}, nil))[1]; soon.SD[0] < g.SD[0] {
 				narrower++

@@ -426,7 +426,7 @@ func (s *decision) record(ctx context.Context, at Place, known Known, draw Draw)
 		return Decision{}, err
 	}
 	draw.Z = input.Draw.Z
-	d := Decision{Place: at, Round: s.Round(), Multipliers: s.multipliers, Horizon: s.horizon(s.Round()), Draw: draw, Estimates: s.policy.Estimates(input, 0)}
+	d := Decision{Place: at, Multipliers: s.multipliers, Horizon: s.horizon(s.Round()), Draw: draw, Estimates: s.policy.Estimates(input, 0)}
 	for i, b := range beliefs {
 		d.Mean, d.SD = append(d.Mean, b.Mean[0]), append(d.SD, b.SD[0])
 		if k := s.targetOf(i); k < len(s.beta) {

@@ -246,7 +246,7 @@ func TestFirstDesignKeepsKnownLimits(t *testing.T) {
 					most := limit.most(round)
 					d := sure(state.Suggest(background, Known{At: func(_ int, u []float64) float64 { return limit.value(u[0], most) }}))
 					if d.Reason != policy.FirstDesign || d.Place.U[0] > most {
-						t.Errorf("%s on %s: round %d of the design is at %v, beyond the limit", algorithm, g.name, d.Round, d.Place.U)
+						t.Errorf("%s on %s: round %d of the design is at %v, beyond the limit", algorithm, g.name, state.Round(), d.Place.U)
 					}
 					seen[string(lists.Bits(d.Place.U))] = true
 					state = sure(state.Extend(background, told(cfg, state.history, d)))

@@ -23,15 +23,14 @@ import (
 
 // ImportResult is what was imported, or would be.
 type ImportResult struct {
-	Snapshot       *ledger.Snapshot `json:"-"`
-	Rows           int              `json:"rows"`
-	Numbers        []int            `json:"numbers"`
-	UnknownColumns []string         `json:"unknown_columns,omitempty"`
-	DryRun         bool             `json:"dry_run"`
-	// Doubts are values that people should check; no row is refused for them.
-	Doubts []Doubt `json:"doubts,omitempty"`
-	// Health is what Health finds in the study with these rows.
-	Health []Finding `json:"health,omitempty"`
+	Snapshot       *ledger.Snapshot
+	Rows           int
+	Numbers        []int
+	UnknownColumns []string
+	// Of a dry run: values that people should check, for which no row is refused, and what Health
+	// finds in the study with these rows.
+	Doubts []Doubt
+	Health []Finding
 }
 
 // ImportCSV imports a table, all rows or none. Each row in order becomes a trial of its own that is
@@ -42,7 +41,7 @@ func (s *Service) ImportCSV(ctx context.Context, cmd Command, id string, file io
 		return ImportResult{}, err
 	}
 	rows, unknown, parsed := parseCSV(snap.Compiled(), file, opt)
-	result := ImportResult{Snapshot: snap, Rows: len(rows), UnknownColumns: unknown, DryRun: opt.DryRun}
+	result := ImportResult{Snapshot: snap, Rows: len(rows), UnknownColumns: unknown}
 	if opt.DryRun {
 		if parsed != nil {
 			return ImportResult{}, parsed
@@ -66,11 +65,7 @@ func (s *Service) ImportCSV(ctx context.Context, cmd Command, id string, file io
 		}
 		return ruled, err
 	})
-	if err != nil {
-		return ImportResult{}, err
-	}
-	result.Health = Health(result.Snapshot)
-	return result, nil
+	return result, err
 }
 
 // ruleImport rules on rows that were read under the definition of readUnder.

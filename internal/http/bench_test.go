@@ -132,11 +132,9 @@ func openBoards(b *testing.B, count int) {
 	var boards sync.WaitGroup
 	for range count {
 		open := make(chan struct{})
-		boards.Add(1)
-		go func() {
-			defer boards.Done()
+		boards.Go(func() {
 			watchBoard(ctx, s, client, cookie, id, open)
-		}()
+		})
 		<-open
 	}
 	var took []time.Duration

@@ -498,9 +498,7 @@ func (l *life) operate() {
 	case "bounds":
 		p := one(l, l.made["parameters"].([]any)...).(map[string]any)
 		changed := map[string]any{}
-		for key, value := range p {
-			changed[key] = value
-		}
+		maps.Copy(changed, p)
 		if high, is := p["high"].(float64); is && p["type"] == "real" {
 			changed["high"] = high * one(l, 0.5, 0.999, 1, 2)
 		}

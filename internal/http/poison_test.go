@@ -2,6 +2,7 @@ package http_test
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -158,9 +159,7 @@ func TestTextThatIsNoneIsTheCallersFault(t *testing.T) {
 		for field := range form {
 			for _, text := range noText {
 				wrong := url.Values{}
-				for name, list := range form {
-					wrong[name] = list
-				}
+				maps.Copy(wrong, form)
 				wrong[field] = []string{strings.ReplaceAll(form.Get(field), "fine", text)}
 				if wrong.Get(field) == form.Get(field) {
 					wrong[field] = []string{text}

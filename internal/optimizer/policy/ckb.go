@@ -8,13 +8,13 @@ import (
 )
 
 var ckbSettings = []Setting{
-	{Name: "objective_bound", Type: Number, Default: 5.0, DefaultMeans: boundOfWidth, Paper: askedBound, workOut: objectiveNorm, Low: limit(0), LowExclusive: true, Meaning: "B: estimates of the objective are cut at ±B"},
-	{Name: "constraint_bound", Type: Number, Per: PerConstraint, Default: 5.0, DefaultMeans: boundOfWidth, Paper: askedBound, workOut: constraintNorm, Low: limit(0), LowExclusive: true, Meaning: "G: estimates of a constraint are cut at ±G"},
-	{Name: "multiplier_cap", Type: Number, Per: PerConstraint, Low: limit(0), LowExclusive: true, DefaultMeans: "4B/δ when δ is given, otherwise 10", workOut: publishedCap, Meaning: "ρ: the largest multiplier"},
-	{Name: "step", Type: Number, Per: PerConstraint, Low: limit(0), LowExclusive: true, DefaultMeans: "G√T/ρ, of each phase's T where the horizon doubles", workOut: plannedStep, Meaning: "V: the multiplier moves by the estimate divided by V"},
-	{Name: "slack", Type: Number, Per: PerConstraint, Low: limit(0), DefaultMeans: "0.05 on standardised outputs without the paper preset, otherwise 0", workOut: practicalSlack, Meaning: "ε: added to the estimate when the multiplier moves; 0 < ε ≤ δ/2 buys bounded or zero violation"},
+	{Name: "objective_bound", Type: Number, Default: 5.0, DefaultMeans: boundOfWidth, Paper: askedBound, workOut: objectiveNorm, Low: new(0.0), LowExclusive: true, Meaning: "B: estimates of the objective are cut at ±B"},
+	{Name: "constraint_bound", Type: Number, Per: PerConstraint, Default: 5.0, DefaultMeans: boundOfWidth, Paper: askedBound, workOut: constraintNorm, Low: new(0.0), LowExclusive: true, Meaning: "G: estimates of a constraint are cut at ±G"},
+	{Name: "multiplier_cap", Type: Number, Per: PerConstraint, Low: new(0.0), LowExclusive: true, DefaultMeans: "4B/δ when δ is given, otherwise 10", workOut: publishedCap, Meaning: "ρ: the largest multiplier"},
+	{Name: "step", Type: Number, Per: PerConstraint, Low: new(0.0), LowExclusive: true, DefaultMeans: "G√T/ρ, of each phase's T where the horizon doubles", workOut: plannedStep, Meaning: "V: the multiplier moves by the estimate divided by V"},
+	{Name: "slack", Type: Number, Per: PerConstraint, Low: new(0.0), DefaultMeans: "0.05 on standardised outputs without the paper preset, otherwise 0", workOut: practicalSlack, Meaning: "ε: added to the estimate when the multiplier moves; 0 < ε ≤ δ/2 buys bounded or zero violation"},
 	{Name: "truncate", Type: Boolean, Default: true, Meaning: "whether estimates are cut at ±B and ±G"},
-	{Name: "slater", Type: Number, Low: limit(0), LowExclusive: true, DefaultMeans: "not used", Meaning: "δ: some point keeps every constraint by at least this much"},
+	{Name: "slater", Type: Number, Low: new(0.0), LowExclusive: true, DefaultMeans: "not used", Meaning: "δ: some point keeps every constraint by at least this much"},
 	horizonSetting,
 }
 

@@ -18,8 +18,8 @@ var ckbRand = Description{
 var randomWidths = []Setting{
 	{Name: "distribution", Type: Text, Default: "gaussian", Choices: []string{"gaussian", "uniform", "truncated_gaussian"},
 		Meaning: "what the width Z is drawn from: N(0, β²); equally likely points of [0, 2β]; the same points weighted by exp(−½(z/(β·spread))²)"},
-	{Name: "points", Type: Integer, Default: 20.0, Low: limit(2), High: limit(10000), Meaning: "number of equally spaced points in [0, 2β]"},
-	{Name: "spread", Type: Number, Default: 1.0, Low: limit(0), LowExclusive: true, Meaning: "standard deviation of the truncated Gaussian, in β"},
+	{Name: "points", Type: Integer, Default: 20.0, Low: new(2.0), High: new(10000.0), Meaning: "number of equally spaced points in [0, 2β]"},
+	{Name: "spread", Type: Number, Default: 1.0, Low: new(0.0), LowExclusive: true, Meaning: "standard deviation of the truncated Gaussian, in β"},
 }
 
 // normalWidths is the distribution that the corollary is proved for.

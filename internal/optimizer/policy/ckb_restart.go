@@ -7,7 +7,7 @@ var ckbRestart = Description{
 	Summary:  "For drifting functions, as the published comparison to a sliding window: forgets everything every H rounds.",
 	Beware:   keepsTheSum,
 	Settings: ckbWith(
-		Setting{Name: "restart_every", Type: Integer, Low: limit(1), High: limit(1e6), DefaultMeans: "none: must be given", Meaning: "H: data and information gain start afresh before rounds H+1, 2H+1, …"},
+		Setting{Name: "restart_every", Type: Integer, Low: new(1.0), High: new(1e6), DefaultMeans: "none: must be given", Meaning: "H: data and information gain start afresh before rounds H+1, 2H+1, …"},
 		Setting{Name: "reset_multiplier", Type: Boolean, Default: false, Meaning: "whether the multipliers go back to 0 as well"}),
 	Theorem:  forgetful(),
 	ForDrift: true,

@@ -17,7 +17,7 @@ var ckbSW = Description{
 	}),
 }
 
-var windowSetting = Setting{Name: "window", Type: Integer, Low: limit(1), High: limit(1e6), DefaultMeans: "none: must be given", Meaning: "W: only the last W rounds count"}
+var windowSetting = Setting{Name: "window", Type: Integer, Low: new(1.0), High: new(1e6), DefaultMeans: "none: must be given", Meaning: "W: only the last W rounds count"}
 
 // windowed is ckb-ucb on the last W rounds.
 type windowed struct {

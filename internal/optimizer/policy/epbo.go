@@ -6,7 +6,7 @@ var epbo = Description{
 	Feedback: rpolUCB.Feedback,
 	Summary:  "A comparison: like rectified learning, but the price of violation is a number you have to know.",
 	Settings: settings(betaSetting,
-		Setting{Name: "penalty", Type: Number, Default: 1.0, Low: limit(0), Meaning: "ρ: the price of optimistic violation"}),
+		Setting{Name: "penalty", Type: Number, Default: 1.0, Low: new(0.0), Meaning: "ρ: the price of optimistic violation"}),
 	Build: func(c Context, s Settings) Policy {
 		return exactPenalty{newWidths(c, s), s.Value("penalty", "")}
 	},

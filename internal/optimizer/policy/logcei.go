@@ -23,10 +23,10 @@ var logCEI = Description{
 	check:    checkRisk,
 }
 
-var cautionSetting = Setting{Name: "caution", Type: Number, Default: 1.0, Low: limit(0.1), High: limit(100),
+var cautionSetting = Setting{Name: "caution", Type: Number, Default: 1.0, Low: new(0.1), High: new(100.0),
 	Meaning: "how much the chance to stay within the limits weighs against what may be gained: 1 evenly, 2 careful, 4 very careful"}
 
-var mostRiskSetting = Setting{Name: "most_risk", Type: Number, Per: PerConstraint, Low: limit(0), High: limit(1), LowExclusive: true,
+var mostRiskSetting = Setting{Name: "most_risk", Type: Number, Per: PerConstraint, Low: new(0.0), High: new(1.0), LowExclusive: true,
 	DefaultMeans: "any risk is taken that is worth it",
 	Meaning: "largest chance of breaking a limit that a suggestion may have while one with less is possible, and the largest share of the model’s trials that may break it: if more have, the next are safer. " +
 		"One number is for all limits together; an object gives each limit that it names a number of its own"}

@@ -15,7 +15,7 @@ const (
 // penaltySettings are those of the epoch algorithms, their own ones after the width.
 func penaltySettings(own ...Setting) []Setting {
 	list := []Setting{betaSetting,
-		{Name: "epoch_length", Type: Integer, Low: limit(1), High: limit(1e6), DefaultMeans: "⌈√T⌉, as many rounds as epochs", workOut: rootHorizon, Meaning: "S: the multipliers move every S rounds"},
+		{Name: "epoch_length", Type: Integer, Low: new(1.0), High: new(1e6), DefaultMeans: "⌈√T⌉, as many rounds as epochs", workOut: rootHorizon, Meaning: "S: the multipliers move every S rounds"},
 		{Name: "reuse", Type: Boolean, Default: true, Paper: false,
 			Meaning: "whether rounds of earlier epochs keep counting, their responses worked out under the new multipliers"}}
 	return settings(append(list, own...)...)

@@ -11,7 +11,7 @@ var penaltyNoiseless = Description{
 		Setting{Name: "psi", Type: Form, Default: Psi{Form: "exponential", Rate: 1}, Meaning: "ψ: e^{rate·c} or (rate·c + 1)^power for a cost c above its limit, 1 within it"},
 		Setting{Name: "acquisition", Type: Text, Default: upperBounds, Choices: []string{upperBounds, thompsonSampling},
 			Meaning: "how a trial within an epoch is chosen: ucb, by the optimistic bound of the penalised response; thompson, by a random draw of it"},
-		Setting{Name: "kappa_max", Type: Number, Default: 1e6, Low: limit(1), High: limit(1e12), Meaning: "largest multiplier"}),
+		Setting{Name: "kappa_max", Type: Number, Default: 1e6, Low: new(1.0), High: new(1e12), Meaning: "largest multiplier"}),
 	Theorem: &Theorem{Name: "Theorem 1", Paper: penaltyPaper, Year: 2022, Soft: true,
 		Bounds: penaltySum + "Sψ₊⁻¹(1 + Σ_s (2B + 2βσ(x_s))/S) with the β and σ of the decisions themselves, with probability 1 − p",
 		Regret: penaltyRegret + "Σ_s 2βσ(x_s) with the β and σ of the decisions themselves, with probability 1 − p",

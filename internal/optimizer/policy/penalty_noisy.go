@@ -11,7 +11,7 @@ var penaltyNoisy = Description{
 	Feedback: "noisy readings of the objective and of every constraint",
 	Summary:  "One model of the objective less its priced costs, the price moving from epoch to epoch: for many constraints and cheap computation.",
 	Settings: penaltySettings(
-		Setting{Name: "step", Type: Number, Per: PerConstraint, Low: limit(0), LowExclusive: true, DefaultMeans: "1/√L, L the number of epochs",
+		Setting{Name: "step", Type: Number, Per: PerConstraint, Low: new(0.0), LowExclusive: true, DefaultMeans: "1/√L, L the number of epochs",
 			workOut: func(c Context, s Settings, _ string) (float64, bool) {
 				return 1 / math.Sqrt(newEpochs(c, s).count), true
 			},

@@ -420,7 +420,7 @@ func spreadDesign(dimensions int) int { return max(4, dimensions+2) }
 
 // designSetting is the setting of the first design, given its default.
 func designSetting(means string, rounds func(dimensions int) int) Setting {
-	return Setting{Name: "initial_design", Type: Integer, Low: limit(0), High: limit(1000), Paper: 0.0,
+	return Setting{Name: "initial_design", Type: Integer, Low: new(0.0), High: new(1000.0), Paper: 0.0,
 		DefaultMeans: means + " when the model is fitted, otherwise 0",
 		workOut: func(c Context, _ Settings, _ string) (float64, bool) {
 			if !c.Fitted {
@@ -455,7 +455,7 @@ func keepingClear(list []Setting) []Setting {
 var common = []Setting{
 	{Name: "pending", Type: Text, Default: "variance", Choices: []string{"variance", "ignore"}, Paper: "ignore",
 		Meaning: "whether trials without a result yet narrow the uncertainty, so that the same point is not asked twice"},
-	{Name: "margin", Type: Number, Per: PerConstraint, Default: 0.0, Low: limit(0), High: limit(10), Paper: 0.0,
+	{Name: "margin", Type: Number, Per: PerConstraint, Default: 0.0, Low: new(0.0), High: new(10.0), Paper: 0.0,
 		Meaning: "distance to keep from the limit, in standard deviations of the metric; with raw outputs, and for a limit that is known before the choice, in its unit"},
 }
 

@@ -26,7 +26,7 @@ var rpolBeta = func() Setting {
 	return s
 }()
 
-var etaSetting = Setting{Name: "eta", Type: Number, Default: 1.0, Low: limit(0),
+var etaSetting = Setting{Name: "eta", Type: Number, Default: 1.0, Low: new(0.0),
 	Meaning: "least price of violation at the end of round t, as a multiple of √t"}
 
 // The rectified papers' theorem, and what all its variants assume.

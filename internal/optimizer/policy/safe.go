@@ -9,7 +9,7 @@ import (
 
 var safeSettings = []Setting{betaSetting,
 	{Name: "safe_seeds", Type: Points, DefaultMeans: "none: must be given", Meaning: "points known to be within every limit, from which safe ones are reached"},
-	{Name: "lipschitz", Type: Number, Low: limit(0), LowExclusive: true, DefaultMeans: "not used: a point is safe when its own band says so",
+	{Name: "lipschitz", Type: Number, Low: new(0.0), LowExclusive: true, DefaultMeans: "not used: a point is safe when its own band says so",
 		Meaning: "L: the constraints change by at most this much per unit of distance in kernel inputs, counted in the metric's scale and with raw outputs in its unit; points are then safe by their distance to safe ones"}}
 
 // fromSeeds completes the settings of an algorithm that begins with its safe seeds: a first design

@@ -157,8 +157,6 @@ func required(s Settings, name, message string) []Fault {
 	return []Fault{{name, message}}
 }
 
-func limit(v float64) *float64 { return &v }
-
 // Resolve completes raw and reads the result.
 func (d Description) Resolve(raw map[string]json.RawMessage, c Context) (Settings, []Fault) {
 	whole, faults := d.Completed(raw, c)

@@ -9,7 +9,7 @@ var sgpUCB = Description{
 	Summary:  "A comparison: tries known safe points at random first, then the best optimistic value among points believed safe.",
 	Beware:   notProven,
 	Settings: fromSeeds(append(append([]Setting(nil), safeSettings[:2]...),
-		Setting{Name: "seed_rounds", Type: Integer, Low: limit(0), High: limit(1e6), DefaultMeans: "⌈√T⌉", workOut: rootHorizon, Meaning: "T′: number of rounds spent on safe seeds"})...),
+		Setting{Name: "seed_rounds", Type: Integer, Low: new(0.0), High: new(1e6), DefaultMeans: "⌈√T⌉", workOut: rootHorizon, Meaning: "T′: number of rounds spent on safe seeds"})...),
 	NeedsSafeSeeds: true,
 	Build: func(c Context, s Settings) Policy {
 		rounds := s.Value("seed_rounds", "")

@@ -296,8 +296,6 @@ const (
 	longestWord = 100
 	// longestSentence is above the length of every explanation of a decision.
 	longestSentence = 100_000
-	// maxSeed is the largest random seed that every JSON reader represents exactly.
-	maxSeed = 1<<53 - 1
 )
 
 // escapedNUL matches the character U+0000 in JSON, which PostgreSQL does not store: an escape
@@ -633,7 +631,7 @@ func admitDecision(now *ledger.Snapshot, d *ledger.Decision) error {
 		return errors.New("its feasibility probability is not between 0 and 1")
 	case d.Works != nil && (!(d.Works.Chance >= 0 && d.Works.Chance <= 1) || d.Works.Failed < 1 || d.Works.Of < d.Works.Failed || d.Works.Of > len(now.Trials)):
 		return errors.New("its chance to work is impossible")
-	case d.RandomSeed > maxSeed:
+	case d.RandomSeed > design.MaxSeed:
 		return errors.New("its random seed is too large")
 	case len(d.Draws) > 1+len(c.ConstraintNames) || slices.ContainsFunc(d.Draws, func(z float64) bool { return !design.Computable(z) }):
 		return errors.New("its random draws are impossible")

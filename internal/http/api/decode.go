@@ -159,7 +159,7 @@ const noKey = "\x00" // no member has this name, since NUL is refused
 // object has nearly as many members.
 const (
 	deepest     = 64
-	mostItems   = 10_000
+	mostItems   = design.MaxCandidates
 	mostMembers = 1_000
 )
 

@@ -25,10 +25,8 @@ type sheet struct {
 	marks        design.Marks
 }
 
-const (
-	longestRow       = 64 << 10 // bytes of a row of a sheet
-	mostCombinations = 10_000   // as many as a study can have candidates
-)
+// longestRow is how many bytes a row of a sheet has at most.
+const longestRow = 64 << 10
 
 var errLongRow = fmt.Errorf("a row is longer than %d kB", longestRow>>10)
 
@@ -204,8 +202,8 @@ func (s *sheet) add(row []string, line int) error {
 			return fmt.Errorf("row %d has nothing under %s", line, s.names[i])
 		}
 	}
-	if len(s.rows) == mostCombinations {
-		return fmt.Errorf("there are more than %d combinations", mostCombinations)
+	if len(s.rows) == design.MaxCandidates {
+		return fmt.Errorf("there are more than %d combinations", design.MaxCandidates)
 	}
 	s.rows, s.lines = append(s.rows, row), append(s.lines, line)
 	return nil

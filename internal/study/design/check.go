@@ -192,7 +192,7 @@ func (c *checker) checkTotalChoices() {
 		choices += max(1, len(p.Choices))
 	}
 	if most := mostNumbers / max(searchedPlaces, len(c.d.Candidates)); choices > most {
-		c.faults.Add("parameters", choices, "have %d choices in all, a parameter without choices counting as one; at most %d are allowed, and %d with ten thousand candidates", choices, most, mostNumbers/maxCandidates)
+		c.faults.Add("parameters", choices, "have %d choices in all, a parameter without choices counting as one; at most %d are allowed, and %d with ten thousand candidates", choices, most, mostNumbers/MaxCandidates)
 	}
 }
 

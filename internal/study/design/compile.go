@@ -101,15 +101,16 @@ func (c *Compiled) Condition(text string) (holds func(Settings) bool, err error)
 	return func(at Settings) bool { return limit.holds(c.space.lookup(at), 0) }, nil
 }
 
-const maxCandidates = 10_000
+// MaxCandidates is how many candidates a study may list: no other list is longer.
+const MaxCandidates = 10_000
 
 func (b *compiler) candidates() {
 	c := b.out
 	if c.Def.Candidates == nil {
 		return
 	}
-	if n := len(c.Def.Candidates); n == 0 || n > maxCandidates {
-		b.faults.Add("candidates", n, "there are %d candidates; give 1 to %d", n, maxCandidates)
+	if n := len(c.Def.Candidates); n == 0 || n > MaxCandidates {
+		b.faults.Add("candidates", n, "there are %d candidates; give 1 to %d", n, MaxCandidates)
 		return
 	}
 	whole := make([]Settings, len(c.Def.Candidates))

@@ -42,7 +42,7 @@ const (
 	eventsAtOnce  = 500
 	bytesAtOnce   = 4 << 20
 	largestMember = 64 << 20
-	mostItems     = 10_000 // in a list: candidates, and values for each of them
+	mostItems     = design.MaxCandidates // in a list: candidates, and values for each of them
 	mostMembers   = 1_000
 )
 

@@ -337,7 +337,7 @@ func withPower(number string, power int) string {
 	if power == 0 {
 		return number
 	}
-	return number + thinSpace + "×" + thinSpace + "10" + Superscript(power)
+	return number + Thin + "×" + Thin + "10" + Superscript(power)
 }
 
 var raisedDigits = strings.NewReplacer("-", "⁻", "0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶", "7", "⁷", "8", "⁸", "9", "⁹")
@@ -436,8 +436,8 @@ func FormatPercent(probability float64) string {
 	}
 }
 
-// thinSpace is the narrow no-break space.
-const thinSpace = "\u202f"
+// Thin is the narrow no-break space, which pages put between a number and its unit.
+const Thin = "\u202f"
 
 // Typeset prepares a formatted number for a page: a true minus sign, and thin spaces between
 // thousands from five digits on.
@@ -449,7 +449,7 @@ func Typeset(number string) string {
 	point := strings.IndexByte(number+".", '.')
 	if point >= 5 {
 		for at := point - 3; at > 0; at -= 3 {
-			number = number[:at] + thinSpace + number[at:]
+			number = number[:at] + Thin + number[at:]
 		}
 	}
 	return sign + number

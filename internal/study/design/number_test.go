@@ -237,7 +237,7 @@ func TestTheEndsOfARangeHaveOnePower(t *testing.T) {
 	}{{1e-8, []float64{9.98e-7, 9.79e-7, 1.017e-6}, "0.998 × 10⁻⁶, 0.979 × 10⁻⁶, 1.017 × 10⁻⁶"}, {0.05, []float64{0.9, 1.1}, "0.90, 1.10"}, {2e-5, []float64{-3e-5, 1.2e-4}, "−0.000030, 0.000120"},
 		{2e6, []float64{9e6, 1.2e7}, "0.90 × 10⁷, 1.20 × 10⁷"}, {0, []float64{5e-7}, "5 × 10⁻⁷"}} {
 		write := WriteTogether(at.sd, at.all...)
-		if got := strings.ReplaceAll(strings.Join(lists.Map(at.all, write), ", "), thinSpace, " "); got != at.want {
+		if got := strings.ReplaceAll(strings.Join(lists.Map(at.all, write), ", "), Thin, " "); got != at.want {
 			t.Errorf("%v are written %s, not %s", at.all, got, at.want)
 		}
 	}

@@ -406,7 +406,7 @@ func DoubtSettings(d design.Definition, chosen, kept, used design.Settings) []Do
 			continue
 		}
 		say := func(x float64) string {
-			return design.WithUnit(design.Typeset(design.NumberValue(x).String()), p.Unit, thinSpace)
+			return design.WithUnit(design.Typeset(design.NumberValue(x).String()), p.Unit, design.Thin)
 		}
 		var text []string
 		if p.Low != nil && value.Number < *p.Low {
@@ -476,7 +476,7 @@ func (doubt *Doubt) words(m design.MetricInfo, value float64) string {
 	}
 	if e := doubt.Expected; e != nil {
 		between := doubt.range95(Range{})
-		text = append(text, fmt.Sprintf("Here a reading between %s and %s is expected (95 %%, noise included).", design.WriteBeside(between[0], e.SD), design.WithUnit(design.WriteBeside(between[1], e.SD), m.Unit, thinSpace)))
+		text = append(text, fmt.Sprintf("Here a reading between %s and %s is expected (95 %%, noise included).", design.WriteBeside(between[0], e.SD), design.WithUnit(design.WriteBeside(between[1], e.SD), m.Unit, design.Thin)))
 	}
 	if doubt.Meant != nil {
 		text = append(text, doubt.slipText(m.Unit))
@@ -501,10 +501,8 @@ func (doubt *Doubt) slipText(unit string) string {
 	return would + "was the decimal point mistyped?"
 }
 
-const thinSpace = "\u202f"
-
 func withUnit(x float64, unit string) string {
-	return design.WithUnit(design.WriteNumber(x), unit, thinSpace)
+	return design.WithUnit(design.WriteNumber(x), unit, design.Thin)
 }
 
 // Range is the number and range of a metric's readings; without any, Low and High mean nothing.

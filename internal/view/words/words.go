@@ -13,7 +13,7 @@ import (
 )
 
 // Thin is the space between a number and its unit.
-const Thin = "\u202f"
+const Thin = design.Thin
 
 // Raw writes a number for programs, equal to the API's to the last bit.
 func Raw(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }

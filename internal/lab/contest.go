@@ -136,15 +136,15 @@ func estimateOf(values []float64) Estimate {
 	return e
 }
 
-// PairedDifference estimates the difference a − b of games played from the same seeds, in the same
+// pairedDifference estimates the difference a − b of games played from the same seeds, in the same
 // order: the start rows and the noise, which they share, cancel.
-func PairedDifference(a, b []float64) Estimate {
+func pairedDifference(a, b []float64) Estimate {
 	return estimateOf(lists.Of(len(a), func(i int) float64 { return a[i] - b[i] }))
 }
 
-// MeanOver returns the mean of independent estimates of equal weight, one a problem; its error is
+// meanOver returns the mean of independent estimates of equal weight, one a problem; its error is
 // √(Σ s²) over their number. Problems in which a figure has no meaning are left out.
-func MeanOver(estimates []Estimate) Estimate {
+func meanOver(estimates []Estimate) Estimate {
 	kept := slices.DeleteFunc(slices.Clone(estimates), func(e Estimate) bool { return math.IsNaN(e.Mean) })
 	var all Estimate
 	square, n := 0.0, float64(len(kept))

@@ -215,14 +215,14 @@ func TestEstimates(t *testing.T) {
 	if e := estimateOf([]float64{1, math.Inf(1), math.Inf(1)}); !math.IsInf(e.Median, 1) || !math.IsNaN(e.Error) {
 		t.Errorf("never found in two of three games gives %+v", e)
 	}
-	if d := PairedDifference([]float64{5, 7, 9}, []float64{1, 3, 5}); d.Mean != 4 || d.Error != 0 {
+	if d := pairedDifference([]float64{5, 7, 9}, []float64{1, 3, 5}); d.Mean != 4 || d.Error != 0 {
 		t.Errorf("a constant difference is %+v", d)
 	}
-	over := MeanOver([]Estimate{{Mean: 1, Error: 3, N: 5}, {Mean: 2, Error: 4, N: 4}, {Mean: math.NaN()}})
+	over := meanOver([]Estimate{{Mean: 1, Error: 3, N: 5}, {Mean: 2, Error: 4, N: 4}, {Mean: math.NaN()}})
 	if over.N != 9 || over.Mean != 1.5 || over.Error != 2.5 {
 		t.Errorf("over problems: %+v", over)
 	}
-	if none := MeanOver([]Estimate{{Mean: math.NaN()}}); none.N != 0 || !math.IsNaN(none.Mean) {
+	if none := meanOver([]Estimate{{Mean: math.NaN()}}); none.N != 0 || !math.IsNaN(none.Mean) {
 		t.Errorf("over nothing: %+v", none)
 	}
 }

@@ -117,7 +117,7 @@ func TestGamesOfManyKindsOfLab(t *testing.T) {
 		if mine == nil {
 			continue
 		}
-		gain := PairedDifference(mine, others)
+		gain := pairedDifference(mine, others)
 		gains = append(gains, gain.Mean)
 		if gain.Mean < -math.Max(0.02, 2*gain.Error) {
 			t.Errorf("%s: the default's share of the best is %.3g, that of chance %.3g: %.3g ± %.2g", l.name, mean(mine), mean(others), gain.Mean, gain.Error)

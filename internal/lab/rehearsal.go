@@ -152,14 +152,14 @@ func (r Rehearsal) tableOf(figures []Figure, all ...playedCase) string {
 // that it is compared with.
 func (r Rehearsal) estimates(f Figure, all []playedCase, label string) (own, difference Estimate) {
 	against := func(c playedCase) Estimate {
-		return PairedDifference(f.values(c.games[label]), f.values(c.games[r.Against]))
+		return pairedDifference(f.values(c.games[label]), f.values(c.games[r.Against]))
 	}
-	return f.meanOver(all, label), MeanOver(lists.Map(all, against))
+	return f.meanOver(all, label), meanOver(lists.Map(all, against))
 }
 
 // meanOver returns the figure of a label over problems.
 func (f Figure) meanOver(all []playedCase, label string) Estimate {
-	return MeanOver(lists.Map(all, func(c playedCase) Estimate { return estimateOf(f.values(c.games[label])) }))
+	return meanOver(lists.Map(all, func(c playedCase) Estimate { return estimateOf(f.values(c.games[label])) }))
 }
 
 // cell returns a mean with its error, and the paired difference. In a metric's own unit it is a
@@ -359,12 +359,12 @@ func standardCells(cases, all []playedCase, label string) []string {
 // told.
 func gainOfTelling(cases, all []playedCase, label string) Estimate {
 	share := figureNamed("share")
-	return MeanOver(lists.Map(cases, func(c playedCase) Estimate {
+	return meanOver(lists.Map(cases, func(c playedCase) Estimate {
 		untold := untoldCase(c, all)
 		if untold == nil {
 			return estimateOf(nil)
 		}
-		return PairedDifference(share.values(c.games[label]), share.values(untold.games[label]))
+		return pairedDifference(share.values(c.games[label]), share.values(untold.games[label]))
 	}))
 }
 

@@ -275,7 +275,7 @@ func DrawChanges(page *templates.DefinePage, there design.Definition) {
 
 func (b definitionForm) draw(page *templates.DefinePage) {
 	form, values := b.form(), b.values
-	read := NewTyped(maps.Clone(values), design.Marks{Decimal: '.'})
+	read := newTyped(maps.Clone(values), design.Marks{Decimal: '.'})
 	said, _ := read.definition(read.combinations(), numbered(values, rows.numbers))
 	page.About, page.Stop, page.Algorithm, page.Model = form.about.Inputs(), form.stop.Inputs(), form.algorithm.Inputs(), form.model.Inputs()
 	page.Candidates, page.Rules, page.Reason = form.candidates.Input, form.rules.Input, form.reason.Input

@@ -82,26 +82,26 @@ func TestATableIsOfTheParametersThatTheFormHas(t *testing.T) {
 	want := design.Definition{Name: "x", Objective: design.Objective{Metric: "y", Direction: "maximize"}, Parameters: []design.Parameter{
 		{Name: "T (°C)", Type: design.Real, Low: new(0.0), High: new(9.0)}, {Name: "ligand", Type: design.Categorical, Choices: []string{"1", "2,6"}}},
 		Candidates: []design.Settings{{"T (°C)": design.NumberValue(1.125), "ligand": design.TextValue("1")}, {"T (°C)": design.NumberValue(3.5), "ligand": design.TextValue("2,6")}}}
-	form := NewTyped(Showing(want), design.PointDecimal)
+	form := newTyped(Showing(want), design.PointDecimal)
 	got, _ := form.NewStudy()
 	if diff := cmp.Diff(want.Parameters, got.Parameters) + cmp.Diff(want.Candidates, got.Candidates); diff != "" || !form.OK() {
 		t.Errorf("%v %s", form.faults, diff)
 	}
 	for decimal, table := range map[rune]string{',': "\nT\tn\n1,125\t1\n2,5\t2", '.': "\r\nT\tn\r\n1.125\t1\r\n2.5\t2"} {
-		form := NewTyped(url.Values{"candidates": {table}}, design.Marks{Decimal: decimal})
+		form := newTyped(url.Values{"candidates": {table}}, design.Marks{Decimal: decimal})
 		got, _ := form.NewStudy()
 		if diff := cmp.Diff([]design.Parameter{{Name: "T", Type: design.Real, Low: new(1.125), High: new(2.5)}, {Name: "n", Type: design.Integer, Low: new(1.0), High: new(2.0)}}, got.Parameters); diff != "" || !form.OK() {
 			t.Errorf("with decimals by %q: %v %s", decimal, form.faults, diff)
 		}
 	}
-	form = NewTyped(url.Values{"candidates": {"T\n1,5\n2,5"}}, design.CommaDecimal)
+	form = newTyped(url.Values{"candidates": {"T\n1,5\n2,5"}}, design.CommaDecimal)
 	if got, _ := form.NewStudy(); len(got.Candidates) != 2 || got.Candidates[1]["T"] != design.NumberValue(2.5) {
 		t.Errorf("a column alone is read as %v, %v", got.Candidates, form.faults)
 	}
 	change := ShowingChanges(want, "")
 	change.Set("algorithm.name", "stageopt")
 	change.Set("settings.safe_seeds", "t (°c)\tligand\n1\t2,6")
-	form = NewTyped(change, design.PointDecimal)
+	form = newTyped(change, design.PointDecimal)
 	asked, _ := form.Changes(want)
 	if seeds := string(asked.Algorithm.Settings["safe_seeds"]); seeds != `[{"T (°C)":1,"ligand":"2,6"}]` {
 		t.Errorf("safe settings are read as %s, %v", seeds, form.faults)
@@ -114,7 +114,7 @@ func TestFaultsFindTheirFields(t *testing.T) {
 	t.Parallel()
 	values := Showing(rich())
 	values.Set("algorithm.name", "ckb-ucb")
-	_, fields := NewTyped(values, design.PointDecimal).NewStudy()
+	_, fields := newTyped(values, design.PointDecimal).NewStudy()
 	for location, want := range map[string]string{
 		"name":                               "name",
 		"parameters[1].high":                 "parameters.1.high",
@@ -140,7 +140,7 @@ func TestFaultsFindTheirFields(t *testing.T) {
 			t.Errorf("a fault at %s is shown at %q, want %q", location, got, want)
 		}
 	}
-	_, fields = NewTyped(ShowingChanges(rich(), ""), design.PointDecimal).Changes(rich())
+	_, fields = newTyped(ShowingChanges(rich(), ""), design.PointDecimal).Changes(rich())
 	for location, want := range map[string]string{"parameters[0].low": "parameters.0.low", "parameters[0].step": "", "candidates[3].a": "", "name": ""} {
 		if got := fields.NameOf(location); got != want {
 			t.Errorf("of a change, a fault at %s is shown at %q, want %q", location, got, want)
@@ -151,7 +151,7 @@ func TestFaultsFindTheirFields(t *testing.T) {
 // TestLinesComeAndGo: a line keeps its number while others come and go.
 func TestLinesComeAndGo(t *testing.T) {
 	t.Parallel()
-	form := NewTyped(url.Values{"name": {"x"}}, design.PointDecimal)
+	form := newTyped(url.Values{"name": {"x"}}, design.PointDecimal)
 	press := func(do string) bool {
 		form.Values.Set("do", do)
 		return form.Rearrange()
@@ -208,7 +208,7 @@ func TestLinesComeAndGo(t *testing.T) {
 func TestWhatATableWouldHaveNamed(t *testing.T) {
 	t.Parallel()
 	for table, at := range map[string]string{"": "parameters.0.name", "temperature\ttime\n30\n": "candidates"} {
-		form := NewTyped(url.Values{"name": {"x"}, "objective.metric": {"y"}, "candidates": {table}}, design.PointDecimal)
+		form := newTyped(url.Values{"name": {"x"}, "objective.metric": {"y"}, "candidates": {table}}, design.PointDecimal)
 		_, fields := form.NewStudy()
 		form.Place(design.Faults{{Field: "parameters", Message: "give at least one parameter"}}, fields)
 		if shown := form.Shown(); len(shown.Errors) != 1 || shown.First != at || shown.General != "" {
@@ -312,11 +312,11 @@ func rich() design.Definition {
 func copied(t *testing.T, d design.Definition) design.Definition {
 	t.Helper()
 	shown, sent := Showing(d), url.Values{}
-	_, fields := NewTyped(maps.Clone(shown), design.PointDecimal).NewStudy()
+	_, fields := newTyped(maps.Clone(shown), design.PointDecimal).NewStudy()
 	for _, f := range fields {
 		sent.Set(f.Name, shown.Get(f.Name))
 	}
-	form := NewTyped(sent, design.PointDecimal)
+	form := newTyped(sent, design.PointDecimal)
 	got, _ := form.NewStudy()
 	if !form.OK() {
 		t.Errorf("%v", form.faults)
@@ -382,7 +382,7 @@ func TestAFormOfChangesKeepsWhatIsFixed(t *testing.T) {
 	for name, text := range map[string]string{"parameters.0.type": "integer", "parameters.0.step": "7", "parameters.0.high": "70", "constraints.0.threshold": "2", "model.fit": "marginal_likelihood", "stop.within": "", "reason": "x"} {
 		other.Set(name, text)
 	}
-	form := NewTyped(other, design.PointDecimal)
+	form := newTyped(other, design.PointDecimal)
 	change, _ := form.Changes(study)
 	if !form.OK() {
 		t.Fatalf("%v", form.faults)
@@ -415,7 +415,7 @@ func TestAFormOfChangesSavedAsItWasOpened(t *testing.T) {
 	for name, text := range sent {
 		sent.Set(name, strings.ReplaceAll(text[0], "\n", "\r\n"))
 	}
-	form := NewTyped(sent, design.PointDecimal)
+	form := newTyped(sent, design.PointDecimal)
 	change, _ := form.Changes(there)
 	got := there
 	got.Parameters, got.Constraints, got.RecordedMetrics, got.Objective = change.Parameters, change.Constraints, change.RecordedMetrics, *change.Objective
@@ -442,7 +442,7 @@ func TestNumbersByCommas(t *testing.T) {
 		{"0,5, 2", design.CommaDecimal, "[0.5,2]"},
 		{"1,2,3", design.CommaDecimal, "[1,2,3]"},
 	} {
-		form := NewTyped(url.Values{"model.lengthscales": {c.typed}}, c.marks)
+		form := newTyped(url.Values{"model.lengthscales": {c.typed}}, c.marks)
 		if got := form.numbersJSON("model.lengthscales"); string(got) != c.want {
 			t.Errorf("%q is read as %s, want %s", c.typed, got, c.want)
 		}
@@ -491,7 +491,7 @@ func TestTheUnitBesideTheFieldMayBeTyped(t *testing.T) {
 		{"°C", " 25 °C ", "25"},
 		{"%", "７１．２％", "71.2"},
 	} {
-		typed := NewTyped(url.Values{"x": {c.text}}, design.PointDecimal)
+		typed := newTyped(url.Values{"x": {c.text}}, design.PointDecimal)
 		if typed.cutUnit(c.unit, "x"); typed.Text("x") != c.left {
 			t.Errorf("of %q with the unit %q %q is left, want %q", c.text, c.unit, typed.Text("x"), c.left)
 		}

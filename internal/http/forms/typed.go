@@ -40,8 +40,8 @@ type Typed struct {
 	readingsOffered map[string][]templates.Option // by field with an ambiguous number, the buttons that say which is meant
 }
 
-// NewTyped returns the form with these values, whose sender writes numbers with these marks.
-func NewTyped(values url.Values, marks design.Marks) *Typed {
+// newTyped returns the form with these values, whose sender writes numbers with these marks.
+func newTyped(values url.Values, marks design.Marks) *Typed {
 	t := &Typed{Values: values, faults: map[string]string{}, marks: marks, readingsOffered: map[string][]templates.Option{}}
 	t.takeChosenReading()
 	for name, texts := range values {
@@ -327,7 +327,7 @@ func Read(r *http.Request) (*Typed, error) {
 	if err := parse(); err != nil {
 		return nil, problem.Unreadable(err, unreadable)
 	}
-	return NewTyped(r.PostForm, marksOf(r)), nil
+	return newTyped(r.PostForm, marksOf(r)), nil
 }
 
 // marksOf returns the marks with which the sender writes numbers: decimal commas if their language

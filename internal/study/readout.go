@@ -361,13 +361,14 @@ func metricState(d design.Definition, m optimizer.Model) MetricState {
 type bounds struct {
 	*Theorem              // nil without bounds
 	onViolation, onRegret struct{ kind, why string }
-	unread                []string // metrics without readings
+	unforeseen            []string // metrics without a reading or a scale, of which nothing is predicted
 	unscaled              []string // metrics without a scale, in which no bound can be expressed
 }
 
 func boundsOf(snap *ledger.Snapshot, readout Readout) *bounds {
-	b := &bounds{Theorem: TheoremOf(snap, readout), unread: slices.DeleteFunc(slices.Clone(snap.Compiled().MetricNames), snap.HasReading)}
-	b.unscaled = slices.DeleteFunc(slices.Clone(snap.Compiled().MetricNames), func(metric string) bool { return readout.Metrics[metric].Scaled })
+	metrics, scaled := snap.Compiled().MetricNames, func(metric string) bool { return readout.Metrics[metric].Scaled }
+	b := &bounds{Theorem: TheoremOf(snap, readout), unscaled: slices.DeleteFunc(slices.Clone(metrics), scaled)}
+	b.unforeseen = slices.DeleteFunc(slices.Clone(metrics), func(metric string) bool { return snap.HasReading(metric) && scaled(metric) })
 	if theorem := b.Theorem; theorem != nil {
 		b.onViolation.kind, b.onViolation.why = theorem.Worth()
 		b.onRegret.kind, b.onRegret.why = theorem.OnRegret().Worth()
@@ -384,7 +385,7 @@ func (b *bounds) violations(snap *ledger.Snapshot, by []optimizer.Violation) map
 			told.Left = design.FiniteOrNil(v.Bound - b.sum(v.Bounded))
 		}
 		k := snap.Definition.Constraints[j]
-		if slices.Contains(b.unread, k.Metric) {
+		if slices.Contains(b.unforeseen, k.Metric) {
 			told.Estimated = nil
 		}
 		out[k.Name] = told

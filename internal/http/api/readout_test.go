@@ -75,6 +75,30 @@ func TestWhatWasNeverReadIsNull(t *testing.T) {
 	}
 }
 
+// TestNoViolationIsEstimatedWithoutAScale: before a limit's metric has a scale, nothing is known of its
+// unit, so what the model thinks of its violation is no number.
+func TestNoViolationIsEstimatedWithoutAScale(t *testing.T) {
+	s := sitetest.Beside(t)
+	study := "/studies/" + s.NewStudy(sitetest.Screen)
+	estimated := func() any {
+		rounds := s.API("GET", study+"/history", nil).Want(200).JSON()["rounds"].([]any)
+		state := s.API("GET", study+"/state", nil).Want(200).At("violation/impurity/estimated")
+		sitetest.Same(t, "the last row's estimate", sitetest.At(t, rounds[len(rounds)-1], "violation/impurity/estimated"), state)
+		return state
+	}
+	own := `{"parameters": {"temperature": 45, "catalyst": "B"}, "metrics": {"yield": 77.4, "impurity": 0.44}}`
+	s.API("POST", study+"/trials", own).Want(201)
+	if got := estimated(); got != nil {
+		t.Errorf("after one reading it is %v", got)
+	}
+	for range 4 {
+		s.API("POST", study+"/trials", strings.Replace(own, "0.44", "0.61", 1)).Want(201)
+	}
+	if estimated() == nil {
+		t.Error("after five readings there is none")
+	}
+}
+
 // TestADryRunHasWhoeverMakesIt: what would come with a correction is by whoever asks what would.
 func TestADryRunHasWhoeverMakesIt(t *testing.T) {
 	s := sitetest.Beside(t)

@@ -55,6 +55,7 @@ type comparison struct {
 	text        string
 	left, right formula
 	strict      bool
+	turned      bool // it is written with > or >=, right before left
 }
 
 // sides returns both values; defined is false if either has none.
@@ -84,10 +85,13 @@ func (c comparison) explain(x []float64) string {
 		return fmt.Sprintf("%q, which has no finite value there", c.text)
 	}
 	sign := "≤"
-	if c.strict {
-		sign = "<"
+	if c.turned {
+		left, right, sign = right, left, "≥"
 	}
-	return fmt.Sprintf("%q: %.6g is not %s %.6g", c.text, left, sign, right)
+	if c.strict {
+		sign = strings.NewReplacer("≤", "<", "≥", ">").Replace(sign)
+	}
+	return fmt.Sprintf("%q: %.10g is not %s %.10g", c.text, left, sign, right)
 }
 
 // parseFormula parses arithmetic over the variables.
@@ -127,10 +131,11 @@ func parseComparison(text string, v variables) (limit comparison, err error) {
 	if err != nil {
 		return comparison{}, err
 	}
-	if b.Operator[0] == '>' {
+	turned := b.Operator[0] == '>'
+	if turned {
 		left, right = right, left
 	}
-	return comparison{text: text, left: left, right: right, strict: len(b.Operator) == 1}, nil
+	return comparison{text: text, left: left, right: right, strict: len(b.Operator) == 1, turned: turned}, nil
 }
 
 func parseExpression(text string) (ast.Node, error) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"headroom/internal/must"
 	"headroom/internal/mutation"
 )
 
@@ -114,6 +115,20 @@ func TestComparisons(t *testing.T) {
 	for _, text := range []string{"x", "1 < x < 4", "x <= 4 and x >= 1", "x == 3", "x != 3", "(x <= 3) <= 1", "x in [1]"} {
 		if _, err := parseComparison(text, twoNumbers); err == nil {
 			t.Errorf("%q was accepted", text)
+		}
+	}
+}
+
+// TestABrokenComparisonIsToldAsItIsWritten: with its sides where they stand, and in digits that differ.
+func TestABrokenComparisonIsToldAsItIsWritten(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"x >= 4": `"x >= 4": 3 is not ≥ 4`, "x > 4": `"x > 4": 3 is not > 4`, "2*x <= 5": `"2*x <= 5": 6 is not ≤ 5`, "x < 3": `"x < 3": 3 is not < 3`,
+		"x + 0.0000001 <= 3": `"x + 0.0000001 <= 3": 3.0000001 is not ≤ 3`,
+	} {
+		c := must.Get(parseComparison(text, twoNumbers))(t)
+		if got := c.explain([]float64{3, 5, 7}); got != want {
+			t.Errorf("%s, want %s", got, want)
 		}
 	}
 }

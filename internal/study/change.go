@@ -454,6 +454,7 @@ func Undoable(snap *ledger.Snapshot, t *ledger.Trial, author string, now time.Ti
 // Impact is what a correction, or a change of limits, bounds or settings, would change. Pairs are
 // before and after.
 type Impact struct {
+	Version        int64                      `json:"-"`                 // of the study that would change
 	Trial          *ledger.Trial              `json:"trial,omitempty"`   // the corrected trial, as it would be
 	Changes        []design.Change            `json:"changes,omitempty"` // of the definition
 	After          design.Definition          `json:"-"`                 // the study's afterwards
@@ -530,7 +531,7 @@ func (s *Service) preview(ctx context.Context, cmd Command, id string, rule func
 		return nil, nil, Impact{}, err
 	}
 	impact = Impact{
-		After: after.Definition, Trials: [2]Standing{standingOf(before), standingOf(after)}, Turned: turnedTrials(before, after),
+		Version: before.Version, After: after.Definition, Trials: [2]Standing{standingOf(before), standingOf(after)}, Turned: turnedTrials(before, after),
 		Multipliers: inBoth(was.Multipliers, would.Multipliers), Violation: inBoth(was.Violation, would.Violation),
 		Recommendation: [2]*Recommendation{was.Recommendation, would.Recommendation}, NextBefore: next, NextAfter: nextThen, Withheld: cmp.Or(whyThen, why),
 	}

@@ -489,6 +489,13 @@ func TestConditionalReads(t *testing.T) {
 			t.Errorf("HEAD %s: %v", path, head.Header)
 		}
 	}
+	for path, body := range map[string]string{"/trials/1/corrections": `{"parameters": {"temperature": 31, "catalyst": "A"}, "reason": "typo"}`, "/reconfigure": `{"stop": {"within": 0.1, "risk": 0.1}, "reason": "in a hurry"}`} {
+		if tag := s.API("POST", "/studies/"+id+path+"?dry_run=true", body).Want(200).Header.Get("ETag"); tag != `"2"` {
+			t.Errorf("%s, foreseen: ETag %s", path, tag)
+		}
+	}
+	table := s.API("POST", "/studies/"+id+"/import?dry_run=true", "temperature,catalyst,yield\n30,A,71\n", "Content-Type", "text/csv").Want(200)
+	sitetest.Same(t, "ETag of a table's dry run", table.Header.Get("ETag"), `"2"`)
 	s.API("POST", "/studies/"+id+"/shares", `{}`, "If-Match", `"1"`).Faults(412)
 	s.API("POST", "/studies/"+id+"/shares", `{}`, "If-Match", `2`).Faults(400)
 	s.API("POST", "/studies/"+id+"/shares", `{}`, "If-Match", `"2"`, "Idempotency-Key", "share").Want(201)

@@ -174,6 +174,7 @@ func (a *API) transferOperations() operations {
 					for i := range result.Doubts {
 						result.Doubts[i].Field = "body." + result.Doubts[i].Field
 					}
+					w.Header().Set("ETag", etag(result.Snapshot.Version))
 					return writeJSON(w, http.StatusOK, importDocument{result.Rows, notNil(result.Numbers), result.UnknownColumns, true, result.Doubts})
 				}
 				render := func(after *ledger.Snapshot, numbers []int) reply {

@@ -199,6 +199,7 @@ func withDryRun[Q any](changing Operation, foresee func(r *http.Request, given Q
 		if err != nil {
 			return err
 		}
+		w.Header().Set("ETag", etag(impact.Version))
 		return writeJSON(w, http.StatusOK, preview{impact})
 	}
 	return changing

@@ -191,7 +191,7 @@ func (c *jsonCheck) wrongType(value any, t reflect.Type, there string) {
 	switch {
 	case t == readingType && there == "null":
 		advice = "; leave out what was not measured"
-	case t.Kind() == reflect.Struct && !hasOwnForm(t):
+	case t.Kind() == reflect.Struct && !hasOwnForm(t) && t.NumField() > 0:
 		advice = "; its fields are " + fieldNames(fieldsOf(t))
 	}
 	c.fault(value, "must be %s, not %s%s", wanted(t), there, advice)

@@ -88,6 +88,7 @@ func TestStrictJSONNamesEveryFault(t *testing.T) {
 			map[string]string{"constraints[0].threshold": "required", "constraints[1].threshold": "not null"}},
 		"NUL in a name":    {&reasonRequest{}, `{"reason": "a\u0000b"}`, 422, map[string]string{"reason": "U+0000"}},
 		"a field too many": {&struct{}{}, `{"reason": "x"}`, 422, map[string]string{"reason": "there are none here"}},
+		"null for nothing": {&struct{}{}, `null`, 422, map[string]string{"": "an object, not null"}},
 		"setting null":     {&pointsRequest{}, `{"points": [{"x": null}]}`, 422, map[string]string{"points[0].x": "not null"}},
 	}
 	for name, c := range cases {
@@ -98,7 +99,7 @@ func TestStrictJSONNamesEveryFault(t *testing.T) {
 				t.Fatalf("status %d, faults %v; want %d and %v", status, faults, c.status, c.faults)
 			}
 			for at, part := range c.faults {
-				if !strings.Contains(faults[at], part) {
+				if !strings.Contains(faults[at], part) || strings.HasSuffix(faults[at], " ") { // a list of nothing
 					t.Errorf("%s: %q does not say %q (all: %v)", at, faults[at], part, faults)
 				}
 			}

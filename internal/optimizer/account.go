@@ -200,11 +200,15 @@ func (s *account) traceViolations(ctx context.Context) ([][]Violation, error) {
 	if err != nil {
 		return nil, err
 	}
-	estimates, err := s.shown.inSample(ctx)
+	past, err := s.inRetrospect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	n, expected := len(s.history.Rounds), s.shown.expectedExcess(estimates)
+	estimates, err := past.inSample(ctx)
+	if err != nil {
+		return nil, err
+	}
+	n, expected := len(s.history.Rounds), past.expectedExcess(estimates)
 	trace := lists.Of(n, func(int) []Violation { return make([]Violation, len(s.cfg.Costs)) })
 	for j := range s.cfg.Costs {
 		var v Violation
@@ -227,6 +231,16 @@ func (s *account) traceViolations(ctx context.Context) ([][]Violation, error) {
 		}
 	}
 	return trace, nil
+}
+
+// inRetrospect is what is believed of all rounds by all readings: what happened stays so after the
+// algorithm has forgotten it.
+func (s *account) inRetrospect(ctx context.Context) (*shown, error) {
+	if s.shown.earliest() == 1 {
+		return s.shown, nil
+	}
+	v := &view{evidence: s.evidence, round: s.shown.round, regime: s.shown.regime, transforms: s.shown.transforms, forDisplay: true, forgetsNone: true}
+	return &shown{view: v}, v.sourcesArrived(ctx, false)
 }
 
 // RegretBounds returns the algorithm's bound on the cumulative regret after each round, in units of

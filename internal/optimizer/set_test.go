@@ -110,6 +110,21 @@ func TestQueueOfEstimates(t *testing.T) {
 	}
 }
 
+// TestWhatHappenedIsNotForgotten: the violation that the model estimates is that of all rounds by all
+// readings, as with an algorithm that never forgets.
+func TestWhatHappenedIsNotForgotten(t *testing.T) {
+	t.Parallel()
+	for _, algorithm := range []string{"rpol-sw-ucb", "ckb-sw-ucb", "ckb-restart-ucb", "penalty-noisy"} {
+		cfg := toyConfig(t, algorithm, grounds()[0], 1)
+		h, _ := play(t, cfg, 13)
+		got := sure(mustReplay(t, cfg, h).ViolationTrace(background))
+		want := sure(mustReplay(t, toyConfig(t, "rpol-ucb", grounds()[0], 1), h).ViolationTrace(background))
+		for i := range want {
+			near(t, i+1, algorithm+": estimated violation", got[i][0].Estimated, want[i][0].Estimated)
+		}
+	}
+}
+
 // TestForgetting compares algorithms that forget with a history that never had the forgotten
 // rounds.
 func TestForgetting(t *testing.T) {

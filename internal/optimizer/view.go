@@ -35,6 +35,15 @@ type view struct {
 	shortlist     *shortlist // what the search scores while many trials are pending, else nil
 	slid          windows    // of earlier rounds, while rounds are replayed in order; else nil
 	forDisplay    bool       // it is shown, no decision is made by it
+	forgetsNone   bool       // it has all readings that arrived, whatever the algorithm's window
+}
+
+// earliest is the earliest round whose readings the view has.
+func (v *view) earliest() int {
+	if v.forgetsNone {
+		return 1
+	}
+	return v.traits.Earliest(v.round)
 }
 
 // model is a metric's model, as shown or as the decision is made by.
@@ -263,7 +272,7 @@ func (src *source) rowsAt(places int, at func(round int) int) []int {
 // readings are the group's readings that the decision sees, in the algorithm's window.
 func (v *view) readings(g *group) []arrival {
 	order := g.order[:g.seen(v.round)]
-	if first := v.traits.Earliest(v.round); first > 1 {
+	if first := v.earliest(); first > 1 {
 		order = slices.DeleteFunc(slices.Clone(order), func(a arrival) bool { return a.round < first })
 	}
 	return order
@@ -280,7 +289,7 @@ func (v *view) condition(ctx context.Context, src *source, whitened func(rows *p
 		return v.amongCandidates(ctx, src)
 	}
 	rows := &posterior.Rows{Read: len(order)}
-	if v.traits.Earliest(v.round) <= 1 {
+	if v.earliest() <= 1 {
 		rows.Of, rows.Data = &g.Regression, g.Data.Prefix(len(order))
 		if len(order) < len(g.order) {
 			rows.Next = g.order[len(order)].round

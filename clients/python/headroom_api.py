@@ -1415,7 +1415,7 @@ class Client(_Connection):
         idempotency_key: Optional[str] = None,
         if_match: Optional[str] = None,
     ) -> Import:
-        """Import a table: each row a round, chosen then told; all rows or none. Needs: operator of the study.
+        """Import a table: each row a round, chosen then told; all rows or none. Needs: operator of the study; with dry_run, viewer of the study.
 
         dry_run: Store nothing, and answer what would be imported.
 
@@ -1513,7 +1513,7 @@ class Client(_Connection):
         idempotency_key: Optional[str] = None,
         if_match: Optional[str] = None,
     ) -> Any:
-        """Change limits, algorithm, model, bounds or available choices from the next decision on; units, steps, scales and plausible values that are not mentioned stay; with dry_run, say what that would change. Needs: operator of the study.
+        """Change limits, algorithm, model, bounds or available choices from the next decision on; units, steps, scales and plausible values that are not mentioned stay; with dry_run, say what that would change. Needs: operator of the study; with dry_run, viewer of the study.
 
         dry_run: Store nothing, and answer what would change.
 
@@ -1756,7 +1756,7 @@ class Client(_Connection):
         idempotency_key: Optional[str] = None,
         if_match: Optional[str] = None,
     ) -> Any:
-        """Correct what was told; with dry_run, say what that would change. Needs: operator of the study.
+        """Correct what was told; with dry_run, say what that would change. Needs: operator of the study; with dry_run, viewer of the study.
 
         dry_run: Store nothing, and answer what would change.
 

@@ -159,6 +159,10 @@ func TestViewersMayPreviewButNotCorrect(t *testing.T) {
 	}
 	s.Call("POST", path+"?dryrun=true", s.Admin, body).Faults(422, "query.dryrun")
 	s.API("GET", "/studies/"+id, nil).Want(200).Has("version", 3)
+	for _, path := range []string{"/trials/{number}/corrections", "/reconfigure", "/import"} {
+		said := s.Document.At("paths", "/api/v1/studies/{id}"+path, "post")["description"].(string)
+		sitetest.Says(t, said, "operator of the study; with dry_run, viewer of the study.")
+	}
 }
 
 func expectedAudiences(lists map[audience]string) map[string]audience {

@@ -154,11 +154,15 @@ func page(method, pattern string, access Access, handle handler) route {
 	return route{Route: api.Route{Method: method, Pattern: pattern, Operation: api.Operation{Handle: handle}}, access: access, dryRun: access}
 }
 
-func (rt route) dryRunBy(access Access) route { rt.dryRun = access; return rt }
-func (rt route) forAnybody() route            { rt.anybody = true; return rt }
-func (rt route) open() route                  { rt.StaysOpen = true; return rt }
-func (rt route) answeredInTurn() route        { rt.shared = true; return rt }
-func (rt route) admitsWhileAway() route       { rt.evenAway = true; return rt }
+func (rt route) dryRunBy(access Access) route {
+	rt.dryRun, rt.Audience = access, rt.Audience+"; with dry_run, "+access.words
+	return rt
+}
+
+func (rt route) forAnybody() route      { rt.anybody = true; return rt }
+func (rt route) open() route            { rt.StaysOpen = true; return rt }
+func (rt route) answeredInTurn() route  { rt.shared = true; return rt }
+func (rt route) admitsWhileAway() route { rt.evenAway = true; return rt }
 
 // onlyReads reports whether the request changes nothing, so that its finished answer can still be
 // refused.

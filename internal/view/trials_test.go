@@ -201,6 +201,24 @@ func TestWhatACorrectionReplacedIsInItsOwnUnit(t *testing.T) {
 	says(t, "the notes", strings.Join(study.Notes(b.snap), " "), []string{"Settings of flow in another unit than today’s: 1 of 1; they count as the numbers that they are"}, []string{"Settings of x"})
 }
 
+// TestAKnownValueIsInTheUnitOfItsFormula: settings that are corrected after the unit and the formula were
+// changed have their value by the formula that they were chosen with.
+func TestAKnownValueIsInTheUnitOfItsFormula(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, strings.Replace(twoLimits, `"constraints": [`, `"constraints": [{"metric": "load", "op": "<=", "threshold": 9, "unit": "kg", "expression": "2*x"}, `, 1))
+	at := func(x float64) design.Settings { return design.Settings{"x": design.NumberValue(x)} }
+	b.add(ledger.Chosen, ledger.ChosenData{Number: 1, Origin: ledger.Suggested, Seen: 1, Engine: "1", Parameters: at(0.5), KnownValues: map[string]float64{"load": 1}})
+	d := b.snap.Definition
+	d.Constraints = slices.Clone(d.Constraints)
+	d.Constraints[0].Expression, d.Constraints[0].Threshold, d.Constraints[0].Unit = "2000*x", 9000, "g"
+	b.add(ledger.Reconfigured, ledger.ReconfiguredData{Definition: d, Changes: []design.Change{{Path: "constraints[load].unit", Before: json.RawMessage(`"kg"`), After: json.RawMessage(`"g"`)}}, Reason: "weighed"})
+	b.add(ledger.Corrected, ledger.CorrectedData{Number: 1, Parameters: &ledger.CorrectedSettings{Before: at(0.5), After: at(0.75)}, KnownValues: map[string]float64{"load": 1.5}, Reason: "read"})
+	v := b.facts(0)
+	says(t, "the trial", whole(v.Of(b.snap.Trial(1)).metricFacts()), []string{"Value:1.5 kg "}, []string{"1.5 g"})
+	says(t, "the table", whole(v.Trials().Rows), []string{"Text:1.5 kg "}, nil)
+	says(t, "the notes", strings.Join(study.Notes(b.snap), " "), []string{"Values of load in another unit than today’s: 1 of 1"}, nil)
+}
+
 // TestASettingIsInTheUnitItWasChosenIn, in the table, too, where the heading has today's; one that was
 // corrected afterwards is in that.
 func TestASettingIsInTheUnitItWasChosenIn(t *testing.T) {

@@ -131,10 +131,10 @@ func (snap *Snapshot) Trial(number int) *Trial {
 func (snap *Snapshot) EventsOf(number int) []int64 { return snap.records[number-1].events }
 
 // Since returns the number of the event that gave a reading or setting of a trial its present
-// value.
+// value. A known value follows from the formula of the trial's choice, also at other settings.
 func (snap *Snapshot) Since(number int, name string) int64 {
 	t := snap.Trial(number)
-	if m, told := t.Metrics[name]; told {
+	if m, told := t.Metrics[name]; told && !m.Known {
 		return max(m.ToldSeq, snap.records[number-1].since[name])
 	}
 	return max(t.ChosenSeq, snap.records[number-1].since[name])

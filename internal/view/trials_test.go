@@ -241,6 +241,17 @@ func TestASettingIsInTheUnitItWasChosenIn(t *testing.T) {
 	says(t, "its card", whole(v.Of(b.snap.Trial(1)).card()), []string{set, "Copy:x (bar)"}, []string{"x (psi)"})
 	says(t, "one corrected", whole(v.Of(b.snap.Trial(2)).card()), []string{fmt.Sprintf("Value:0.75 Unit:psi Was:%s bar", design.FormatNumber(second["x"].Number)), "Copy:x (psi)"}, nil)
 	says(t, "the answer", whole(*verdictFacts{v}.answer(*v.Readout.Recommendation)), []string{set, "Copy:x (bar)"}, []string{"psi"})
+	number := b.ask(0.25)
+	d.Parameters = slices.Clone(d.Parameters)
+	d.Parameters[0].Unit = "Pa"
+	b.add(ledger.Reconfigured, ledger.ReconfiguredData{Definition: d, Changes: []design.Change{{Path: "parameters[x].unit", Before: json.RawMessage(`"psi"`), After: json.RawMessage(`"Pa"`)}}, Reason: "SI"})
+	for _, told := range []struct {
+		x    float64
+		unit string
+	}{{0.25, "psi"}, {0.5, "Pa"}} { // the first is what it was chosen at
+		b.add(ledger.Told, ledger.ToldData{Number: number, Telling: ledger.Telling{Metrics: map[string]ledger.Reading{}, Parameters: design.Settings{"x": design.NumberValue(told.x)}}})
+		says(t, "the ledger", b.facts(0).entries()[0].Text, []string{fmt.Sprintf("with the settings really used: x %g %s", told.x, told.unit)}, nil)
+	}
 }
 
 // TestAnotherUnitRenamesNoOlderNumber: the best reading is in one unit wherever it stands, and what was

@@ -158,7 +158,7 @@ func changedFromTo(change design.Change) (before, after string) {
 		return words.InPercent(read[float64](change.Before)), words.With(words.InPercent(read[float64](change.After)), "%")
 	case strings.HasSuffix(change.Path, ".plausible"):
 		return strings.ReplaceAll(before, ", ", " – "), strings.ReplaceAll(after, ", ", " – ")
-	case strings.HasSuffix(change.Path, ".op"):
+	case strings.HasPrefix(change.Path, "constraints[") && strings.HasSuffix(change.Path, ".op"):
 		return words.Sign(before), words.Sign(after)
 	}
 	return before, after

@@ -256,8 +256,9 @@ func TestAnotherUnitSaysInWhichNumbersWereTold(t *testing.T) {
 		change("constraints[impurity].op", `"<="`, `">="`):      "changed sign of impurity from ≤ to ≥",
 		change("input_constraints", "null", `["x <= 1"]`):       "changed rules for the settings from nothing to x <= 1",
 		changesWords(d, []design.Change{{Path: "constraints[impurity].threshold", Before: json.RawMessage("0.5"), After: json.RawMessage("5000")}, {Path: "constraints[impurity].unit", Before: json.RawMessage(`"g"`), After: json.RawMessage(`"%"`)}}, "", ""): "limit of impurity from 0.5_g to 5000_%, unit of impurity from g to % (numbers told before are in g, and are not converted)",
-		change("algorithm.name", `"log-cei"`, `"random"`): "changed algorithm from log-cei to random",
-		change("algorithm.settings.noise.unit", "2", "3"): "changed noise unit from 2 to 3",
+		change("algorithm.name", `"log-cei"`, `"random"`):       "changed algorithm from log-cei to random",
+		change("algorithm.settings.noise.unit", "2", "3"):       "changed noise unit from 2 to 3",
+		change("algorithm.settings.margin.co.op", "0.1", "0.2"): "changed margin co op from 0.1 to 0.2",
 	} {
 		if got := strings.ReplaceAll(said, words.Thin, "_"); got != want {
 			t.Errorf("%q, not %q", got, want)

@@ -208,6 +208,25 @@ func TestRevisionsAndLimitsAsTheyStood(t *testing.T) {
 	}
 }
 
+// TestWhatANameEndsWithIsNoField: a change of a setting for something named “….unit” concerns the
+// algorithm, and is no change of a unit.
+func TestWhatANameEndsWithIsNoField(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oven(t))
+	for path, seen := range map[string]bool{"unavailable.catalyst.unit": true, "algorithm.settings.margin.g.plausible": true, "model.variance.y.unit": true, "parameters[a.unit].low": true,
+		"objective.unit": false, "parameters[catalyst.unit].unit": false, "constraints[a] b].plausible": false, "recorded_metrics[0].unit": false, "stop.risk": false} {
+		b.add(Reconfigured, ReconfiguredData{Definition: b.snap.Definition, Changes: []design.Change{{Path: path}}, Reason: "x"})
+		last := b.snap.Revisions[len(b.snap.Revisions)-1]
+		if got := len(last.Changes) == 1; got != seen {
+			t.Errorf("%s concerns the algorithm: %t", path, got)
+		}
+		units := len(b.snap.former) > 0 && b.snap.former[len(b.snap.former)-1].until == last.Seq
+		if want := !seen && path[len(path)-5:] == ".unit"; units != want {
+			t.Errorf("%s changes a unit: %t", path, units)
+		}
+	}
+}
+
 func TestALimitOnTheObjectiveHasAnEstimateOfItsOwn(t *testing.T) {
 	t.Parallel()
 	d := oven(t)

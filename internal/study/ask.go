@@ -127,7 +127,7 @@ func (s *Models) ruleReplicate(ctx context.Context, cmd Command, snap *ledger.Sn
 // placeAgain places the settings that a trial was run at, with its values for known constraints,
 // for a repetition.
 func placeAgain(snap *ledger.Snapshot, trial *ledger.Trial) (optimizer.Place, optimizer.Known, error) {
-	_, place, faults := snap.Compiled().PlaceAgain(snap.Chosen(trial.Number), trial.Parameters, "parameters")
+	_, place, faults := snap.PlaceAgain(trial.Number, trial.Parameters, "parameters")
 	known, wrong := snap.Compiled().Known(trial.Brought())
 	if faults = append(faults, wrong...); len(faults) > 0 {
 		return place, known, conflict("Trial %d cannot be repeated as it was: %s.", trial.Number, cmp.Or(brought(faults[0].Field), "it")+" "+faults[0].Message)

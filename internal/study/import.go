@@ -537,7 +537,7 @@ func chosenPlace(now *ledger.Snapshot, data ledger.ChosenData) (optimizer.Place,
 		place = c.PlaceUsed // a table may have settings beyond the bounds
 	case repeated != nil && repeated.Parameters.Equal(data.Parameters):
 		place = func(used design.Settings, at string) (design.Settings, optimizer.Place, design.Faults) {
-			return c.PlaceAgain(now.Chosen(repeated.Number), used, at)
+			return now.PlaceAgain(repeated.Number, used, at)
 		}
 	case data.Origin == ledger.Manual:
 		place = c.PlaceExactly // which may have been run already

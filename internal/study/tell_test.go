@@ -175,8 +175,13 @@ func TestWhatIsRepeatedWasRunSo(t *testing.T) {
 			t.Errorf("trial %d: %s", number, why)
 		}
 		b.must(b.service.ruleReplicate(t.Context(), Command{By: "Ana"}, b.snap, number))
-		if again := b.snap.Trial(len(b.snap.Trials)); !again.Parameters.Equal(want) || again.ReplicateOf != number {
+		again := b.snap.Trial(len(b.snap.Trials))
+		if !again.Parameters.Equal(want) || again.ReplicateOf != number {
 			t.Errorf("trial %d is repeated as %+v", number, again)
+		}
+		b.must(b.service.ruleReplicate(t.Context(), Command{By: "Ana"}, b.snap, again.Number)) // and what repeats it likewise
+		if third := b.snap.Trial(len(b.snap.Trials)); !third.Parameters.Equal(want) || third.ReplicateOf != again.Number {
+			t.Errorf("trial %d is repeated again as %+v", number, third)
 		}
 	}
 	b.must(ruleReconfigure(b.snap, design.Reconfiguration{InputConstraints: &[]string{"temperature <= 35"}, Reason: "boils over"}))

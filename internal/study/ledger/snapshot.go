@@ -242,6 +242,17 @@ func (snap *Snapshot) ViolationSoFar() [][]optimizer.Tally {
 // Chosen returns the settings that a trial was begun with; Trial.Parameters are those used.
 func (snap *Snapshot) Chosen(number int) design.Settings { return snap.records[number-1].chosen }
 
+// PlaceAgain places the settings used for a repetition of a trial, which may break bounds and rules
+// as they did if it, or a trial that it repeats, was chosen at settings that are still allowed.
+func (snap *Snapshot) PlaceAgain(number int, used design.Settings, location string) (kept design.Settings, place optimizer.Place, faults design.Faults) {
+	for n := number; n > 0; n = snap.Trial(n).ReplicateOf {
+		if kept, place, faults = snap.compiled.PlaceAgain(snap.Chosen(n), used, location); len(faults) == 0 {
+			break
+		}
+	}
+	return kept, place, faults
+}
+
 // KnownAsChosen returns the values of known constraints at Chosen, as recorded with the choice.
 func (snap *Snapshot) KnownAsChosen(number int) map[string]float64 {
 	return snap.records[number-1].knownAsChosen

@@ -177,7 +177,7 @@ func doubtRows(snap *ledger.Snapshot, rows []importRow) []Doubt {
 		if number := with[settings]; number > 0 {
 			doubts = append(doubts, Doubt{row.at(), settings, doubtReplicateText(number)})
 		}
-		if row.ended != "" && len(row.Metrics) == 0 {
+		if row.ended != "" && row.waits(snap.Compiled()) {
 			doubts = append(doubts, Doubt{row.at(), settings, fmt.Sprintf("Its status is %s; the imported trial waits for results until you record that here, too.", design.Shorten(row.ended))})
 		}
 	}

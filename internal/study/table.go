@@ -314,6 +314,11 @@ type importRow struct {
 // at returns the location of the row in faults.
 func (row importRow) at() string { return fmt.Sprintf("lines[%d]", row.Line) }
 
+// waits reports whether the row's trial will wait for a reading.
+func (row importRow) waits(c *design.Compiled) bool {
+	return slices.ContainsFunc(c.MetricNames, func(metric string) bool { _, read := row.Metrics[metric]; return !read })
+}
+
 // used returns the settings that the row was run with.
 func (row importRow) used() design.Settings {
 	if row.Used != nil {

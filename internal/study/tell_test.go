@@ -459,12 +459,12 @@ func TestCorrectionsAndOwnPointsAreDoubtedByTheSameRule(t *testing.T) {
 	}
 }
 
-// TestRowsOfTrialsThatEndedAreAskedAbout: a table brings no ends of trials, and those without results
-// would wait for some.
+// TestRowsOfTrialsThatEndedAreAskedAbout: a table brings no ends of trials, and those that lack a result
+// would wait for it.
 func TestRowsOfTrialsThatEndedAreAskedAbout(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, oven())
-	const table = "status,temperature,cycles,yield\nFailed,30,2,\nabandoned,35,3,\nfailed,40,4,61\nsuggested,45,5,\nFAIL,50,6,\n"
+	const table = "status,temperature,cycles,yield,impurity\nFailed,30,2,,\nabandoned,35,3,61,\nfailed,40,4,61,0.3\nsuggested,45,5,,\nFAIL,50,6,,\n"
 	rows, _ := must.Get2(parseCSV(b.snap.Compiled(), strings.NewReader(table), ImportOptions{}))(t)
 	var got []string
 	for _, d := range doubtRows(b.snap, rows) {

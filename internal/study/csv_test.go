@@ -68,6 +68,22 @@ func TestAStepRoundsWhatIsToBeRun(t *testing.T) {
 	}
 }
 
+// TestOneChoiceInTwoEncodings: tables write an accent in one character or in two, as they do a unit’s
+// micro.
+func TestOneChoiceInTwoEncodings(t *testing.T) {
+	t.Parallel()
+	d := oven()
+	d.Parameters[0] = design.Parameter{Name: "wine", Type: design.Categorical, Choices: []string{"rosé", "'brut"}}
+	d.Parameters[1].Unit, d.InputConstraints, d.Candidates = "µm", nil, nil
+	c := mustCompile(t, d)
+	rows, _ := must.Get2(parseCSV(c, strings.NewReader("wine,"+d.Parameters[1].Name+" (μm)\nrose\u0301,2 μm\n'brut,3 µm\n"), ImportOptions{}))(t)
+	for i, want := range []design.Settings{{"wine": design.TextValue("rosé"), d.Parameters[1].Name: design.NumberValue(2)}, {"wine": design.TextValue("'brut"), d.Parameters[1].Name: design.NumberValue(3)}} {
+		if got := rows[i].Parameters; !got.Equal(want) {
+			t.Errorf("row %d is read as %v, want %v", i+1, got, want)
+		}
+	}
+}
+
 func TestImportFaults(t *testing.T) {
 	t.Parallel()
 	c := mustCompile(t, bufferScreen())

@@ -14,6 +14,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"golang.org/x/text/unicode/norm"
+
 	"headroom/internal/lists"
 	"headroom/internal/optimizer"
 	"headroom/internal/study/design"
@@ -677,14 +679,19 @@ func (t *table) readCell(c *design.Compiled, row *importRow, i int, cell string)
 func (t *table) readSetting(c *design.Compiled, row *importRow, into design.Settings, i int, cell string) {
 	p := c.Def.Parameters[t.columns[i].parameter]
 	if p.Type == design.Categorical {
-		text := unescape(cell)
-		if !slices.Contains(p.Choices, text) {
-			text = cell
+		at := slices.Index(p.Choices, unescape(cell))
+		if at < 0 {
+			at = slices.Index(p.Choices, cell)
 		}
-		into[p.Name] = design.TextValue(text)
-		if !slices.Contains(p.Choices, text) {
+		if at < 0 { // spreadsheets write accents in two ways
+			at = slices.IndexFunc(p.Choices, func(choice string) bool { return norm.NFC.String(choice) == norm.NFC.String(unescape(cell)) })
+		}
+		if at < 0 {
+			into[p.Name] = design.TextValue(cell)
 			t.cellFault(row.Line, i, cell, "%q is unknown; it must be %s", design.Shorten(cell), c.Wanted(p.Name))
+			return
 		}
+		into[p.Name] = design.TextValue(p.Choices[at])
 		return
 	}
 	x, err := t.number(cell)

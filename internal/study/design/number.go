@@ -10,6 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"golang.org/x/text/unicode/norm"
 	"golang.org/x/text/width"
 )
 
@@ -170,14 +171,20 @@ func CutUnit(text, unit string) string {
 	if unit == "" || strings.Trim(text, digits) == "" {
 		return text
 	}
-	unit = width.Narrow.String(unit)
-	before, cut := strings.CutSuffix(strings.TrimSpace(width.Narrow.String(text)), unit)
+	unit = alike(unit)
+	before, cut := strings.CutSuffix(strings.TrimSpace(alike(text)), unit)
 	number := strings.TrimSpace(before)
 	begins := strings.IndexAny(unit, digits) == 0
 	if cut && number != "" && strings.LastIndexAny(number, digits) == len(number)-1 && (!begins || number != before) {
 		return number
 	}
 	return text
+}
+
+// alike maps texts that are written with different characters of the same look, such as the two for
+// micro, to the same text.
+func alike(text string) string {
+	return strings.ReplaceAll(norm.NFC.String(width.Narrow.String(text)), "µ", "μ")
 }
 
 // HalfReading says what is missing from value ± standard deviation, nil if both are there.

@@ -422,7 +422,7 @@ func TestUndoIsForWhoSaved(t *testing.T) {
 	s.Call("POST", "/api/v1/studies/"+id+"/trials/1/undo", other, nil).Want(409)
 	bundle := s.API("GET", "/studies/"+id+"/export.json", nil).Want(200).Body
 	copied := s.API("POST", "/studies/import", bundle).Want(201).JSON()["id"].(string)
-	s.Call("POST", "/api/v1/studies/"+copied+"/trials/1/undo", one, nil).Want(409)
+	s.Call("POST", "/api/v1/studies/"+copied+"/trials/1/undo", one, nil).Want(409).Says("came with the study from elsewhere")
 	again := s.Another() // which has nothing at hand: what is stored says who saved
 	again.Call("POST", "/api/v1/studies/"+id+"/trials/1/undo", one, nil).Want(200)
 }

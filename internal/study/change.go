@@ -392,7 +392,9 @@ func ruleUndo(snap *ledger.Snapshot, number int, last *telling, author string, n
 	switch {
 	case last == nil || seqs[len(seqs)-1] != last.event.Seq:
 		return ruling{}, conflict("The last event of trial %d did not save results, so there is nothing to undo. Correct the trial instead.", number)
-	case last.event.Author != author || author == "":
+	case last.event.Author == "" || author == "":
+		return ruling{}, conflict("The last results of trial %d came with the study from elsewhere, so nobody can undo them. Correct them instead.", number)
+	case last.event.Author != author:
 		return ruling{}, conflict("%s saved the last results of trial %d, and nobody else can undo that. Correct them instead.", last.event.By, number)
 	case undoLeft(last.event.At, now) < 0:
 		return ruling{}, conflict("The results of trial %d were saved more than a minute ago, or by a server whose clock was ahead. Correct them instead.", number)

@@ -93,7 +93,7 @@ func (s *Models) PriceOf(ctx context.Context, snap *ledger.Snapshot, name string
 	c := snap.Compiled()
 	j := slices.IndexFunc(c.ConstraintNames, func(known string) bool { return strings.EqualFold(known, name) })
 	if j < 0 {
-		return Price{}, design.NewInvalid("constraint", "must name one of the constraints: "+design.Listed(c.ConstraintNames, "or"), name)
+		return Price{}, design.NewInvalid("constraint", design.UnknownName("constraint", name, c.ConstraintNames), name)
 	}
 	known, faults := c.Known(design.Brought{})
 	if len(faults) > 0 {

@@ -212,7 +212,9 @@ func TestPriceOfALimit(t *testing.T) {
 	if early := s.API("GET", "/studies/"+id+"/price?constraint=impurity&at=1", nil).Want(200).JSON(); len(early["curve"].([]any)) != 0 || early["slope"] != nil {
 		t.Errorf("before any reading: %v", early)
 	}
-	s.API("GET", "/studies/"+id+"/price?constraint=purity", nil).Want(422)
+	s.API("GET", "/studies/"+id+"/price?constraint=purity", nil).Want(422).Says("did you mean")
+	unlimited := s.NewStudy(`{"name": "Free", "parameters": [{"name": "x", "type": "real", "low": 0, "high": 1}], "objective": {"metric": "y", "direction": "maximize"}}`)
+	s.API("GET", "/studies/"+unlimited+"/price?constraint=purity", nil).Want(422).Says("the study has none")
 	s.API("GET", "/studies/"+id+"/price", nil).Want(422)
 	s.API("GET", "/studies/"+id+"/price?constraint=impurity&at=1000", nil).Want(422)
 }

@@ -158,14 +158,25 @@ func DoubtOwn(snap *ledger.Snapshot, own OwnTrial, forecast *ledger.Decision) []
 // doubtSteps returns a doubt for each setting that its parameter's step rounds to another value.
 func doubtSteps(d design.Definition, typed, kept design.Settings) (doubts []Doubt) {
 	for _, p := range d.Parameters {
-		if p.Step == nil || typed[p.Name] == kept[p.Name] {
-			continue
+		if p.Step != nil && typed[p.Name] != kept[p.Name] {
+			doubts = append(doubts, Doubt{"parameters." + p.Name, exactText(typed[p.Name].Number), movedByStep(p, typed[p.Name], kept[p.Name])})
 		}
-		say := func(v design.Value) string { return design.WithUnit(design.WriteSetting(p, v), p.Unit, " ") }
-		doubts = append(doubts, Doubt{"parameters." + p.Name, exactText(typed[p.Name].Number), fmt.Sprintf("%s %s? Its steps are %s apart: %s would be tried.",
-			design.OpeningName(p.Name), say(typed[p.Name]), say(design.NumberValue(*p.Step)), say(kept[p.Name]))})
 	}
 	return doubts
+}
+
+// MovedByStep says which value would be tried instead of one that lies between two steps of its
+// parameter, "" if the value itself.
+func MovedByStep(c *design.Compiled, p design.Parameter, typed design.Value) string {
+	if kept := c.OnStep(p.Name, typed); kept != typed {
+		return movedByStep(p, typed, kept)
+	}
+	return ""
+}
+
+func movedByStep(p design.Parameter, typed, kept design.Value) string {
+	say := func(v design.Value) string { return design.WithUnit(design.WriteSetting(p, v), p.Unit, " ") }
+	return fmt.Sprintf("%s %s? Its steps are %s apart: %s would be tried.", design.OpeningName(p.Name), say(typed), say(design.NumberValue(*p.Step)), say(kept))
 }
 
 // lastTrialAt returns the number of the last trial run at exactly these settings, 0 if there is

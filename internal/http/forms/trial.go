@@ -84,6 +84,9 @@ func (t *Typed) Held(form Trial) study.Ask {
 		}
 		if value := t.value(name, p); value != nil {
 			held[p.Name] = *value
+			if why := study.MovedByStep(form.snap.Compiled(), p, *value); why != "" { // the oven is at what was typed
+				t.Fault(name, why)
+			}
 		}
 	}
 	if t.OK() && len(held) == 0 {

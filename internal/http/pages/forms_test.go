@@ -53,6 +53,8 @@ func TestFaultyFormsComeBackAsTyped(t *testing.T) {
 	study := newTrial(s)
 	s.API("POST", study+"/trials/1/tell", `{"metrics": {"yield": 71}}`).Want(200)
 	before := events(t, s, study)
+	inSteps := "/studies/" + s.NewStudy(`{"name": "Steps", "parameters": [{"name": "x", "type": "real", "low": 0, "high": 10, "step": 0.5}, {"name": "z", "type": "real", "low": 0, "high": 1}],
+		"objective": {"metric": "y", "direction": "maximize"}}`)
 	for path, c := range map[string]struct {
 		form         url.Values
 		typed, fault string // both on the page
@@ -62,6 +64,8 @@ func TestFaultyFormsComeBackAsTyped(t *testing.T) {
 		study + "/own?":             {url.Values{"used.0": {"99"}, "do": {"rest"}}, "99", "f-used_0"},
 		study + "/own??":            {url.Values{"used.0": {"30"}, "note": {"by hand"}, "do": {"rest"}}, "by hand", "f-note"},
 		study + "/own???":           {url.Values{"used.0": {""}, "do": {"rest"}}, "fill in what is given", "f-used_0"},
+		inSteps + "/own?":           {url.Values{"used.0": {"99"}, "do": {"rest"}}, "99 is above the highest, 10", "f-used_0"},
+		inSteps + "/own":            {url.Values{"used.0": {"4,25"}, "do": {"rest"}}, "x 4.25? Its steps are 0.5 apart: 4.5 would be tried.", "f-used_0"},
 		study + "/trials/1/tell":    {url.Values{"metric.1": {"O,3x"}, "note": {"cloudy"}}, "O,3x", "r-1-f-metric_1"},
 		study + "/trials/1/correct": {url.Values{"metric.0": {"17"}, "reason": {" "}}, "17", "f-reason"},
 		study + "/trials/1/close":   {url.Values{"kind": {"settings"}, "reason": {strings.Repeat("it leaked, ", 200)}}, "it leaked, it leaked", "reason-1"},

@@ -27,6 +27,17 @@ func (c *Compiled) PlaceUsed(s Settings, location string) (Settings, optimizer.P
 	return c.place(s, location, strictness{beyond: true, unlimited: true})
 }
 
+// OnStep returns a parameter's value as Place keeps it, or refuses it.
+func (c *Compiled) OnStep(parameter string, v Value) Value {
+	var f Faults
+	a := &c.space.axes[c.space.index[parameter]]
+	x := a.read(v, parameter, strictness{round: c.arms == nil}, &f)
+	if a.Type == Categorical || len(f) > 0 {
+		return v
+	}
+	return NumberValue(x)
+}
+
 // PlaceTold is PlaceUsed for a change to the settings kept of a trial: the changed ones must not
 // lie far beyond the bounds.
 func (c *Compiled) PlaceTold(s, kept Settings, location string) (Settings, optimizer.Place, Faults) {

@@ -71,8 +71,8 @@ func (v verdictFacts) recommend(verdict *templates.Verdict) {
 		}); at >= 0 {
 			verdict.Doubt = strings.TrimSpace(fmt.Sprintf("That rests on trial %d, which is in doubt. %s", at+1, verdict.Doubt))
 		}
-		if best := v.Snap.Best(); best != nil && v.Snap.Gone(best.Number) {
-			verdict.Doubt = strings.TrimSpace(fmt.Sprintf("The settings of trial %d, the best reading, may no longer be chosen. %s", best.Number, verdict.Doubt))
+		if best := v.Snap.Best(); best != nil && v.notNow(best) != "" {
+			verdict.Doubt = strings.TrimSpace(fmt.Sprintf("The settings of trial %d, the best reading, %s. %s", best.Number, v.notNow(best), verdict.Doubt))
 		}
 		if works := v.Readout.Works; works.Failed > 0 && works.Chance != nil {
 			verdict.Answer.Works = newValue(words.Percent(*works.Chance), *works.Chance)
@@ -87,6 +87,19 @@ func (v verdictFacts) recommend(verdict *templates.Verdict) {
 	if r == nil || u.Number != r.Number {
 		verdict.Undecided = v.answer(u.Recommendation)
 	}
+}
+
+// notNow says why a trial that was within every limit would not be so again, "" if nothing speaks
+// against it.
+func (v verdictFacts) notNow(t *ledger.Trial) string {
+	if v.Snap.Gone(t.Number) {
+		return "may no longer be chosen"
+	}
+	broken, is := lists.Find(v.Snap.Definition.Constraints, func(c design.Constraint) bool {
+		m, there := v.limitValue(t, c)
+		return there && !c.Holds(m.Value)
+	})
+	return words.Either(is, "would break the limit of "+design.Name(broken.Name)+" by its present formula", "")
 }
 
 // whyNone says why nothing can be recommended, "" when something is.

@@ -180,6 +180,26 @@ func TestClosestByTheFormulaInForce(t *testing.T) {
 	says(t, "the notes", strings.Join(study.Notes(b.snap), " "), []string{"Values of load in another unit than today’s: 3 of 3; they count as the numbers that they are"}, nil)
 }
 
+// TestTheBestReadingByTheFormulaInForce: that it is not recommended is no matter of luck where its settings
+// would break a limit now.
+func TestTheBestReadingByTheFormulaInForce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, strings.Replace(twoLimits, `"constraints": [`, `"constraints": [{"metric": "load", "op": "<=", "threshold": 0.9, "expression": "x"}, `, 1))
+	for i, x := range []float64{0.2, 0.4, 0.8} {
+		b.add(ledger.Chosen, ledger.ChosenData{Number: i + 1, Origin: ledger.Suggested, Seen: 1, Engine: "1", Parameters: design.Settings{"x": design.NumberValue(x)}, KnownValues: map[string]float64{"load": x}})
+		b.tell(i+1, map[string]float64{"yield": 60 + x, "impurity": 0.1, "pressure": 2})
+	}
+	b.fit()
+	const would = "The settings of trial 3, the best reading, would break the limit of load by its present formula."
+	says(t, "by the formula of then", b.facts(3).Verdict().Doubt, nil, []string{"formula"})
+	d := b.snap.Definition
+	d.Constraints = slices.Clone(d.Constraints)
+	d.Constraints[0].Expression = "2*x"
+	b.add(ledger.Reconfigured, ledger.ReconfiguredData{Definition: d, Changes: []design.Change{}, Reason: "two at a time"})
+	b.fit()
+	says(t, "by the formula in force", b.facts(1).Verdict().Doubt, []string{would}, nil)
+}
+
 // TestWordsFollowHowTrialsEnded: nobody is told that failed trials have results, or that an ended
 // study is still looking.
 func TestWordsFollowHowTrialsEnded(t *testing.T) {

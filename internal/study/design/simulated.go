@@ -84,7 +84,7 @@ func (d Definition) IsProblemOf(lab SimulatedLab) bool {
 	like := func(p, q *float64) bool { return p == q || p != nil && q != nil && *p == *q }
 	return len(d.InputConstraints) == 0 && !d.anyUnavailable() && d.Objective.Metric == own.Objective.Metric && d.Objective.Direction == own.Objective.Direction &&
 		slices.EqualFunc(d.Parameters, own.Parameters, func(p, q Parameter) bool {
-			return p.Name == q.Name && p.Type == q.Type && like(p.Low, q.Low) && like(p.High, q.High) && like(p.Step, q.Step)
+			return p.Name == q.Name && p.Type == q.Type && like(p.Low, q.Low) && like(p.High, q.High) && like(p.Step, q.Step) && like(p.Total, q.Total) && slices.Equal(p.Of, q.Of)
 		}) &&
 		slices.EqualFunc(d.Candidates, own.Candidates, Settings.Equal) &&
 		slices.EqualFunc(d.Constraints, own.Constraints, func(c, k Constraint) bool {

@@ -151,6 +151,39 @@ func answeredBy(t *testing.T, name string, count int, imported string) (*study.S
 	return service, snap
 }
 
+// TestAMixtureOfAnotherTotalIsAnotherProblem, whose best settings the lab does not know.
+func TestAMixtureOfAnotherTotalIsAnotherProblem(t *testing.T) {
+	t.Parallel()
+	l := must.Get(design.FindSimulatedLab("formulation"))(t)
+	d := l.Study()
+	if !d.IsProblemOf(l) {
+		t.Fatal("its own study is another problem")
+	}
+	for i, p := range d.Parameters {
+		if p.Type == design.Remainder {
+			d.Parameters[i].Total = new(*p.Total - 1)
+		}
+	}
+	if d.IsProblemOf(l) {
+		t.Error("one per cent less is the same problem")
+	}
+}
+
+// TestSimulatedLabLeavesOutWhatIsExcluded: that need not be run.
+func TestSimulatedLabLeavesOutWhatIsExcluded(t *testing.T) {
+	t.Parallel()
+	service, snap := answeredBy(t, "branin", 1, "")
+	after, asked, err := service.Ask(t.Context(), rehearsalCommand, snap.ID, study.Ask{})
+	if err == nil {
+		_, err = service.Close(t.Context(), rehearsalCommand, snap.ID, ledger.Excluded, ledger.ClosedData{Number: asked[0], Reason: "leak"})
+	}
+	must.Do(t, err)
+	l := must.Get(design.FindSimulatedLab("branin"))(t)
+	if number := must.Get(service.SimulateOne(t.Context(), rehearsalCommand, l, after.ID))(t); number != asked[0]+1 {
+		t.Errorf("trial %d is answered, want %d", number, asked[0]+1)
+	}
+}
+
 // TestSimulatedLabIsLate: every reading is told after as many further trials as it is late, and
 // what is not told yet is due later.
 func TestSimulatedLabIsLate(t *testing.T) {

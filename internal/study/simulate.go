@@ -121,11 +121,11 @@ func (s *Service) answer(ctx context.Context, by Command, id string, number int,
 	return snap, err
 }
 
-// nextToAnswer returns the first waiting trial with readings that are due, nil if there is none,
-// and whether more of its readings come later.
+// nextToAnswer returns the first trial to run with readings that are due, nil if there is none, and
+// whether more of its readings come later.
 func nextToAnswer(lab design.SimulatedLab, snap *ledger.Snapshot) (trial *ledger.Trial, due map[string]ledger.Reading, later bool) {
 	for _, t := range snap.Trials {
-		if !t.Waiting() {
+		if !t.Waiting() || t.Excluded {
 			continue
 		}
 		if due, later = readingsOf(lab, snap, t); len(due) > 0 {

@@ -16,7 +16,7 @@ import (
 
 // Create makes a study with the given definition.
 func (s *Service) Create(ctx context.Context, cmd Command, def design.Definition) (*ledger.Snapshot, error) {
-	checked, err := def.Check()
+	checked, err := def.WithUnits().Check()
 	if err != nil {
 		return nil, err
 	}

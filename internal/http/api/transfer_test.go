@@ -199,3 +199,19 @@ func TestAForgedStudyIsRefused(t *testing.T) {
 		sitetest.Says(t, faults["body.events[2]"], "event 3 (told)", want)
 	}
 }
+
+// TestALimitHasTheUnitOfItsMetric where it gives none itself, and so does the objective.
+func TestALimitHasTheUnitOfItsMetric(t *testing.T) {
+	s := sitetest.Beside(t)
+	id := s.NewStudy(`{"name": "Once", "parameters": [{"name": "x", "type": "real", "low": 0, "high": 1}], "objective": {"metric": "yield", "direction": "maximize", "unit": "%"},
+		"constraints": [{"metric": "ash", "op": "<=", "threshold": 5, "unit": "mg"}, {"name": "low ash", "metric": "ash", "op": ">=", "threshold": 1}, {"name": "cap", "metric": "yield", "op": "<=", "threshold": 90}]}`)
+	for i, unit := range []string{"mg", "mg", "%"} {
+		if c := s.API("GET", "/studies/"+id, nil).Want(200).JSON()["constraints"].([]any)[i].(map[string]any); c["unit"] != unit {
+			t.Errorf("limit %v is in %v, want %s", c["name"], c["unit"], unit)
+		}
+	}
+	sitetest.Says(t, s.Page("/studies/"+id), "ash ≥ 1\u202fmg", "yield ≤ 90\u202f%")
+	floor := s.NewStudy(`{"name": "Floor", "parameters": [{"name": "x", "type": "real", "low": 0, "high": 1}], "objective": {"metric": "yield", "direction": "maximize"},
+		"constraints": [{"metric": "yield", "op": ">=", "threshold": 5, "unit": "mg"}]}`)
+	s.API("GET", "/studies/"+floor, nil).Want(200).Says(`"direction":"maximize","unit":"mg"}`)
+}

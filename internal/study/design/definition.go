@@ -215,6 +215,15 @@ func (d Definition) Unit(name string) string {
 	return d.Metric(name).Unit
 }
 
+// WithUnits returns d with the unit of its metric wherever the metric stands without one.
+func (d Definition) WithUnits() Definition {
+	d.Constraints, d.Objective.Unit = slices.Clone(d.Constraints), d.Metric(d.Objective.Metric).Unit
+	for i, k := range d.Constraints {
+		d.Constraints[i].Unit = cmp.Or(k.Unit, d.Metric(k.Metric).Unit)
+	}
+	return d
+}
+
 // MetricNames returns the name of every metric once, in the order of Metrics.
 func (d Definition) MetricNames() []string {
 	names := []string{}

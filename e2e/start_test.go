@@ -91,7 +91,7 @@ func TestFindAStudy(t *testing.T) {
 	p.audit("found")
 	p.fill("#find", "zeolith year")
 	p.press("Find")
-	p.sees("No study has each word of “zeolith year”")
+	p.sees("Only archived studies have each word of “zeolith year”")
 	p.audit("nothing found")
 	p.press("Show archived")
 	p.sees("Zeolith of last year")

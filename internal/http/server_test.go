@@ -242,6 +242,8 @@ func TestListCountsWithoutReadingTrials(t *testing.T) {
 	if got := fmt.Sprint(one["trials"], one["waiting"], one["feasible"], one["feasibility_known"], one["best"]); got != "4 1 2 3 map[metric:yield number:1 unit:% value:71.2]" {
 		t.Fatalf("the list says %s", got)
 	}
+	s.API("PATCH", "/studies/"+id, `{"state": "archived"}`).Want(200)
+	sitetest.Says(t, s.Page("/studies"), "All studies are archived", "Show archived")
 }
 
 func TestStudiesPageGoesOn(t *testing.T) {
@@ -274,7 +276,7 @@ func TestStudiesPageGoesOn(t *testing.T) {
 	if on != nil || strings.Contains(found, "The last one") || !strings.Contains(found, "Study 001") || !strings.Contains(found, `value="STUDY yield"`) {
 		t.Fatalf("what was found: %s", found)
 	}
-	if none := page("/studies?find=study+000"); strings.Contains(none, "Study 000") || !strings.Contains(none, "/studies?archived=yes&amp;find=study+000") {
+	if none := page("/studies?find=study+000"); strings.Contains(none, "Study 000") || !strings.Contains(none, "/studies?archived=yes&amp;find=study+000") || !strings.Contains(none, "Only archived studies have each word of “study 000” in the name, the beginning of the description") {
 		t.Fatalf("what was found of an archived one: %s", none)
 	}
 	if all := page("/studies?archived=yes&find=buffer+screen"); !strings.Contains(all, "No study has each word") {

@@ -24,6 +24,14 @@ type StudiesPage struct {
 	Start    Start  // for those who may make studies
 }
 
+// unlisted returns what to say where no study is listed: none, or that there are only archived ones.
+func (p StudiesPage) unlisted(none, archived string) string {
+	if p.Hides {
+		return archived
+	}
+	return none
+}
+
 // findFrom is the number of studies from which the list can be searched.
 const findFrom = 10
 

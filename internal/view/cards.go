@@ -45,7 +45,10 @@ func (v Facts) Next() templates.Next {
 		next.Kept = "What you typed here is not saved. This browser keeps it, and shows it again when you can save results."
 	}
 	feasible, known := v.Snap.Feasibility()
-	next.Nothing = known > 0 && feasible == 0 && limited(d)
+	if known > 0 && feasible == 0 && limited(d) {
+		looks := "The algorithm is looking for where they can be met; each result helps, the bad ones too."
+		next.Nothing = words.Either(v.Snap.Compiled().Algorithm.Heedless, "The algorithm takes no account of them; another one would look for where they can be met.", looks)
+	}
 	return next
 }
 

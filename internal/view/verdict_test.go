@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"headroom/internal/must"
 	"headroom/internal/optimizer"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
@@ -218,9 +219,14 @@ func TestWordsFollowHowTrialsEnded(t *testing.T) {
 	b.end(ledger.Abandoned, 12)
 	b.fit()
 	says(t, "some failed", page(), []string{"8 trials have their results, 2 failed and 2 were not run.", "no settings tried are more likely to stay within every limit than to break one, by the model and by what was read there."}, []string{"Every trial has its results"})
-	if !b.facts(0).Next().Nothing {
-		t.Error("it is not said that nothing is within the limits")
+	says(t, "nothing within the limits", b.facts(0).Next().Nothing, []string{"The algorithm is looking for where they can be met"}, nil)
+	for _, heedless := range []string{"random", "halton", "igp-ucb"} {
+		d := b.snap.Definition
+		d.Algorithm = design.Algorithm{Name: heedless, Horizon: 20}
+		b.add(ledger.Reconfigured, ledger.ReconfiguredData{Definition: must.Get(d.Check())(t), Changes: []design.Change{}, Reason: "to compare"})
+		says(t, "nothing within the limits of "+heedless, b.facts(0).Next().Nothing, []string{"The algorithm takes no account of them"}, []string{"is looking"})
 	}
+	b.fit()
 	b.become(ledger.Finished)
 	says(t, "finished", page(), []string{"Nothing could be recommended: no settings tried are more likely to stay within every limit than to break one", "without settings that it could recommend"}, []string{"recommended yet"})
 	b.become(ledger.Archived)

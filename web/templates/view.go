@@ -279,7 +279,7 @@ type Next struct {
 	Ask       Form
 	Context   []Input // values that a computed limit needs with each ask
 	Candidate bool    // a limit's values are needed for each candidate, so only the API can ask
-	Nothing   bool    // no trial so far is known to be within the limits
+	Nothing   string  // what becomes of it that no trial so far is known to be within the limits
 	Saved     []Saved // by the viewer, in the last minute
 	Kept      string  // says what became of typed text that has no form any more
 }

@@ -6,6 +6,7 @@ var halton = Description{
 	Name: "halton", Title: "Space filling",
 	Source:   "Owen: A Randomized Halton Algorithm in R, 2017",
 	Feedback: "none",
+	Heedless: true,
 	Summary:  "Spreads the trials evenly: for a map of the space rather than for its best point.",
 	Settings: settings(),
 	Build:    func(Context, Settings) Policy { return spaceFilling{} },

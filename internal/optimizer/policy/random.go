@@ -10,6 +10,7 @@ var randomSearch = Description{
 	Name: "random", Title: "Random search",
 	Source:   "none needed",
 	Feedback: "none",
+	Heedless: true,
 	Summary:  "The least one can do: every point equally likely.",
 	Settings: settings(),
 	Build:    func(Context, Settings) Policy { return uniform{} },

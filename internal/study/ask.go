@@ -128,6 +128,9 @@ func (s *Models) ruleReplicate(ctx context.Context, cmd Command, snap *ledger.Sn
 // for a repetition.
 func placeAgain(snap *ledger.Snapshot, trial *ledger.Trial) (optimizer.Place, optimizer.Known, error) {
 	_, place, faults := snap.PlaceAgain(trial.Number, trial.Parameters, "parameters")
+	if trial.Candidate != nil { // others may have the same settings
+		place = snap.Place(trial.Number)
+	}
 	known, wrong := snap.Compiled().Known(trial.Brought())
 	if faults = append(faults, wrong...); len(faults) > 0 {
 		return place, known, conflict("Trial %d cannot be repeated as it was: %s.", trial.Number, cmp.Or(brought(faults[0].Field), "it")+" "+faults[0].Message)

@@ -61,3 +61,14 @@ func TestHeldSettings(t *testing.T) {
 		sitetest.Says(t, answer.Faults(422)["body.events["+strconv.Itoa(last)+"]"], want)
 	}
 }
+
+// TestACandidateIsRepeatedAsItself, not as another with the same settings.
+func TestACandidateIsRepeatedAsItself(t *testing.T) {
+	s := sitetest.Beside(t)
+	id := s.NewStudy(`{"name": "Twins", "parameters": [{"name": "x", "type": "real", "low": 0, "high": 1}], "candidates": [{"x": 0.5}, {"x": 0.5}], "objective": {"metric": "y", "direction": "maximize"},
+		"model": {"kernel": {"name": "covariance", "matrix": [[1, 0], [0, 1]]}, "fit": "fixed", "outputs": "raw", "lambda": 0.1}}`)
+	s.API("POST", "/studies/"+id+"/ask", nil).Want(201).Has("trials/0/candidate", 0)
+	s.API("POST", "/studies/"+id+"/trials/1/tell", `{"metrics": {"y": -5}}`).Want(200)
+	s.API("POST", "/studies/"+id+"/ask", nil).Want(201).Has("trials/0/candidate", 1)
+	s.API("POST", "/studies/"+id+"/trials/2/replicates", nil).Want(201).Has("candidate", 1)
+}

@@ -195,6 +195,33 @@ func TestKeystrokesStayInTheirTrial(t *testing.T) {
 	}
 }
 
+// TestANumberStaysInItsUnit: what was typed beside one unit is not saved in another that was set
+// meanwhile, until somebody has looked at it; also after a reload.
+func TestANumberStaysInItsUnit(t *testing.T) {
+	t.Parallel()
+	id := site.makeStudy(t, buffer("Another unit"))
+	site.ask(t, id, 2)
+	p := newAdmin(t)
+	p.open("/studies/" + id + "/bench")
+	p.listening()
+	p.fill(result(1, 0), "61.5")
+	p.fill(result(1, 1), "0.3")
+	p.fill(result(2, 1), "0.2")
+	site.api(t, "POST", "/studies/"+id+"/reconfigure", map[string]any{"objective": map[string]any{"metric": "yield", "direction": "maximize", "unit": "g"}, "reason": "weighed now"}, nil)
+	p.sees("unit of yield from % to g")
+	p.reload()
+	p.comesToHold(result(1, 0), "61.5")
+	p.fill(result(2, 0), "7.5") // beside the new one
+	p.click("#card-1 button.primary")
+	p.sees("typed in % and would now be read in g")
+	site.counts(t, id, "told", 0)
+	p.holds(result(1, 1), "0.3")
+	p.click("#card-1 button.primary")
+	p.sees("Saved · trial 1: yield 61.5 g, impurity 0.3 %")
+	p.click("#card-2 button.primary")
+	p.sees("Saved · trial 2: yield 7.5 g, impurity 0.2 %")
+}
+
 // TestTheSlowersNumberIsNotLost: who saves the rest of a trial keeps what they typed for a result that
 // somebody else was quicker with, also after a reload, until they drop it.
 func TestTheSlowersNumberIsNotLost(t *testing.T) {

@@ -43,6 +43,7 @@ const drafts = {
     const fields = {};
     for (const field of form.elements) {
       if (["", "shown"].includes(field.name) || ["submit", "button", "file"].includes(field.type)) continue;
+      if (field.name.startsWith("unit.") && !form.elements.namedItem(field.name.slice("unit.".length))?.value) continue; // nothing is typed beside it
       if (field.name.startsWith("was.") || form.elements.namedItem("was." + field.name)?.value === field.value) continue; // nobody typed that
       if (!["checkbox", "radio"].includes(field.type) || field.checked) fields[field.name.replace(/^mine\./, "")] = field.value;
     }

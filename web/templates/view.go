@@ -367,6 +367,9 @@ type Meanwhile struct {
 // equal, nobody has typed in the other.
 func WasOf(field string) string { return "was." + field }
 
+// UnitOf names the field that holds the unit beside which another field is shown.
+func UnitOf(field string) string { return "unit." + field }
+
 // mineOf names the field for what the viewer typed for a result that is saved already.
 func mineOf(field string) string { return "mine." + field }
 

@@ -23,6 +23,7 @@ import (
 	"headroom/internal/http/request"
 	"headroom/internal/lists"
 	"headroom/internal/study/design"
+	"headroom/internal/view"
 	"headroom/internal/view/words"
 	"headroom/web/templates"
 )
@@ -112,13 +113,21 @@ func (t *Typed) unchangedText(name string) bool {
 	return t.Text(name) != "" && plain(t.Values.Get(name)) == plain(t.filledIn.Get(name))
 }
 
-// cutUnit removes the unit from the end of what was typed into a field.
+// cutUnit removes the unit from the end of what was typed into a field. A number that was typed
+// beside another unit, which has been changed since, is a fault.
 func (t *Typed) cutUnit(unit, name string) {
 	typed := t.Text(name)
+	if field := templates.UnitOf(name); typed != "" && t.Values.Has(field) && view.Typed(t.Values, name) {
+		if was, is := t.Text(field), strings.TrimSpace(unit); was != is {
+			t.Fault(name, "this was typed "+inUnit(was)+" and would now be read "+inUnit(is)+": look at the number, and press again")
+		}
+	}
 	if number := design.CutUnit(typed, unit); number != typed {
 		t.Values.Set(name, number)
 	}
 }
+
+func inUnit(unit string) string { return words.Either(unit == "", "without a unit", "in "+unit) }
 
 // number reads an optional number; nil if the field is empty or faulty.
 func (t *Typed) number(name string) *float64 { return t.numberLike(name, nil) }

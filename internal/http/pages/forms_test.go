@@ -46,6 +46,37 @@ func trials(s *sitetest.Site, study string) int {
 	return len(s.API("GET", study+"/trials", nil).Want(200).JSON()["trials"].([]any))
 }
 
+// TestNumbersAreReadInTheUnitTheyWereTypedIn: each form of a trial says in which units its numbers are
+// typed, and is not taken in others.
+func TestNumbersAreReadInTheUnitTheyWereTypedIn(t *testing.T) {
+	t.Parallel()
+	s := sitetest.New(t)
+	study := newTrial(s)
+	s.API("POST", study+"/trials", `{"parameters": {"temperature": 30, "catalyst": "A"}, "metrics": {"yield": 60, "impurity": 0.3}}`).Want(201)
+	blank := newTrialOf(s, strings.ReplaceAll(sitetest.Screen, `"%"`, `" % "`)) // which browsers send as it is
+	form := url.Values{"metric.0": {"61.5"}}
+	fillIn(form, s.Page(blank+"/trials/1"))
+	post(s, blank+"/trials/1/tell", form).Want(303)
+	forms := map[string]url.Values{
+		"/trials/1/tell":    {"metric.0": {"61.5"}, "used.0": {"31"}, "used.1": {"A"}},
+		"/trials/2/correct": {"metric.0": {"61"}, "used.0": {"31"}, "used.1": {"A"}, "reason": {"typo"}, "do": {"correct"}},
+		"/own":              {"metric.0": {"62"}, "used.0": {"33"}, "used.1": {"B"}, "do": {"forecast"}},
+	}
+	for path, form := range forms {
+		fillIn(form, s.Page(study+strings.TrimSuffix(path, "/tell")))
+	}
+	s.API("POST", study+"/reconfigure", `{"parameters": [{"name": "temperature", "type": "real", "low": 20, "high": 60, "unit": "K"}, {"name": "catalyst", "type": "categorical", "choices": ["A", "B"]}],
+		"objective": {"metric": "yield", "direction": "maximize", "unit": "g"}, "reason": "another balance"}`).Want(200)
+	for path, form := range forms {
+		post(s, study+path, form).Want(422).Says("this was typed in % and would now be read in g: look", "this was typed in °C and would now be read in K: look", `name="unit.metric.0" value="g"`, `name="unit.used.0" value="K"`)
+		form.Set("unit.metric.0", "g")
+		form.Set("unit.used.0", "K")
+		if answer := post(s, study+path, form); answer.Status >= 400 {
+			t.Errorf("%s, looked at: %d %s", path, answer.Status, answer.Body)
+		}
+	}
+}
+
 // TestFaultyFormsComeBackAsTyped: every form that is refused stands there again, with what was
 // typed, the fault beside its field, and nothing stored.
 func TestFaultyFormsComeBackAsTyped(t *testing.T) {

@@ -423,7 +423,7 @@ func readings(words []string) (map[string]any, error) {
 		if _, twice := told[metric]; twice || metric == "" {
 			return nil, fmt.Errorf("%q must look like yield=71.2 or yield=71.2±0.4, each metric once", word)
 		}
-		value, deviation, known := design.CutDeviation(text)
+		value, deviation, known := design.CutDeviation(text, "")
 		mean, err := readNumber(metric, value)
 		if err != nil {
 			return nil, err

@@ -56,6 +56,18 @@ func TestImportReadsWhatPeopleWrite(t *testing.T) {
 	}
 }
 
+// TestTablesForSpreadsheets may begin with a line that says what separates their cells, and faults
+// count it.
+func TestTablesForSpreadsheets(t *testing.T) {
+	t.Parallel()
+	c := mustCompile(t, bufferScreen())
+	text := "\ufeffsep=;\r\n" + strings.ReplaceAll(screenHeader, ",", ";") + "47,5;3;0,1;0,8;B;1;0,31;7;x\n"
+	rows, unknown, err := parseCSV(c, strings.NewReader(text), ImportOptions{})
+	if err != nil || len(unknown) > 0 || len(rows) != 1 || rows[0].Line != 3 {
+		t.Errorf("%+v, unknown %v, %v", rows, unknown, err)
+	}
+}
+
 // TestAStepRoundsWhatIsToBeRun: what a row has readings of was run as it stands there.
 func TestAStepRoundsWhatIsToBeRun(t *testing.T) {
 	t.Parallel()
@@ -290,6 +302,7 @@ func TestReadingsWithStandardDeviations(t *testing.T) {
 	for name, text := range map[string]string{
 		"beside the value":      screenHeader + "47.5,3,0.1,0.8,B,1,0.31±0.02,7,x\n",
 		"typed on any keyboard": screenHeader + "47.5,3,0.1,0.8,B,1,0.31 +- 0.02,7,x\n",
+		"with a unit each":      screenHeader + "47.5,3,0.1,0.8,B,1,0.31 % ± 0.02 %,7,x\n",
 		"with spaces":           screenHeader + "47.5,3,0.1,0.8,B,1, 0.31 ± 0.02 ,7,x\n",
 		"with a decimal comma":  strings.ReplaceAll(screenHeader, ",", ";") + "47,5;3;0,1;0,8;B;1;0,31±0,02;7;x\n",
 		"between tabs":          strings.ReplaceAll(screenHeader, ",", "\t") + "47.5\t3\t0.1\t0.8\tB\t1\t0.31±0.02\t7\tx, y\n",

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -374,6 +375,9 @@ func UnknownColumns(snap *ledger.Snapshot, file []byte) []string {
 	return t.checkHeader(snap.Compiled(), true)
 }
 
+// separatorLine matches a first line for spreadsheets that says what separates cells, up to its end.
+var separatorLine = regexp.MustCompile(`^sep=[,;\t]\r?`)
+
 func readTable(file io.Reader) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(file, maxTable+1))
 	if err != nil {
@@ -383,6 +387,7 @@ func readTable(file io.Reader) ([]byte, error) {
 		return nil, fmt.Errorf("a table has at most %d bytes: %w", maxTable, ErrTooLarge)
 	}
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	text = text[len(separatorLine.Find(text)):]
 	if !utf8.Valid(text) {
 		return nil, design.NewInvalid("", "the table is not UTF-8; save it as “CSV UTF-8”", nil)
 	}
@@ -425,7 +430,7 @@ func (t *table) detectMarks(d design.Definition, text []byte, said design.Decima
 		}
 		for i, cell := range cells[:min(len(cells), len(t.columns))] {
 			if col := t.columns[i]; col.ofNumbers(d) {
-				value, deviation, _ := design.CutDeviation(design.CutUnit(cell, col.unit))
+				value, deviation, _ := design.CutDeviation(cell, col.unit)
 				habit.Note(value)
 				habit.Note(deviation)
 			}
@@ -750,7 +755,7 @@ func keepLineEnds(text []byte) []byte {
 // readReading reads the cell of a metric: a value, or a value ± its standard deviation.
 func (t *table) readReading(row *importRow, i int, cell string) {
 	name := t.columns[i].name
-	text, deviation, told := design.CutDeviation(cell)
+	text, deviation, told := design.CutDeviation(cell, t.columns[i].unit)
 	if half := design.HalfReading(text, deviation); told && half != nil {
 		t.cellFault(row.Line, i, cell, "%q is half a reading; %s", design.Shorten(cell), half)
 		return

@@ -158,7 +158,7 @@ func (t *Typed) Correction(form Trial) study.Correction {
 // +- 0.02. An ambiguous number is read as the one that is like the metric's other readings.
 func (t *Typed) reading(form Trial, metric Field) *ledger.Reading {
 	t.cutUnit(metric.Unit, metric.Name)
-	text, deviation, told := design.CutDeviation(t.Text(metric.Name))
+	text, deviation, told := design.CutDeviation(t.Text(metric.Name), metric.Unit)
 	if !told {
 		if x := t.numberLike(metric.Name, func(x float64) bool { return form.snap.Likely(form.trial, metric.Label, x) }); x != nil {
 			return &ledger.Reading{Value: *x}

@@ -457,7 +457,7 @@ func TestStandardDeviationsAreTyped(t *testing.T) {
 		read := s.API("GET", study+"/trials/1", nil).Want(200).JSON()["metrics"].(map[string]any)["yield"].(map[string]any)
 		sitetest.Same[any](t, "the reading", []any{read["value"], read["stddev"]}, []any{value, deviation})
 	}
-	post(s, study+"/trials/1/tell", url.Values{"metric.0": {"71,2 +- 0,5"}}).Want(303)
+	post(s, study+"/trials/1/tell", url.Values{"metric.0": {"71,2 g +- 0,5 g"}}).Want(303)
 	deviation(71.2, 0.5)
 	twice(t, s, study+"/trials/1/correct", url.Values{"metric.0": {"71.2 ± 0.25"}, "reason": {"three weighings"}}).Want(303)
 	deviation(71.2, 0.25)

@@ -158,10 +158,11 @@ func ReadCell(text string, known Marks) (float64, error) {
 	return x, nil
 }
 
-// CutDeviation splits a reading such as 0.31 ± 0.02 or 0.31 +- 0.02 into the value and its standard
-// deviation.
-func CutDeviation(text string) (value, deviation string, told bool) {
-	return strings.Cut(strings.Replace(text, "+-", "±", 1), "±")
+// CutDeviation splits a reading such as 0.31 ± 0.02 or 0.31 % +- 0.02 % into the value and its
+// standard deviation, without their unit.
+func CutDeviation(text, unit string) (value, deviation string, told bool) {
+	value, deviation, told = strings.Cut(strings.Replace(text, "+-", "±", 1), "±")
+	return CutUnit(value, unit), CutUnit(deviation, unit), told
 }
 
 // CutUnit removes the unit from the end of a text if a number precedes it; the end of another unit,

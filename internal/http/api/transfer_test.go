@@ -211,6 +211,21 @@ func TestALimitHasTheUnitOfItsMetric(t *testing.T) {
 		}
 	}
 	sitetest.Says(t, s.Page("/studies/"+id), "ash ≥ 1\u202fmg", "yield ≤ 90\u202f%")
+	in := func(units ...string) {
+		t.Helper()
+		d := s.API("GET", "/studies/"+id, nil).Want(200)
+		for i, unit := range units {
+			if got := d.At([]string{"objective/unit", "constraints/0/unit", "constraints/1/unit", "constraints/2/unit"}[i]); got != unit {
+				t.Errorf("%v, want %v", got, units)
+			}
+		}
+	}
+	s.API("POST", "/studies/"+id+"/reconfigure", `{"objective": {"metric": "yield", "direction": "maximize", "unit": "g"}, "reason": "weighed"}`).Want(200)
+	in("g", "mg", "mg", "g")
+	s.API("POST", "/studies/"+id+"/reconfigure", `{"constraints": [{"metric": "ash", "op": "<=", "threshold": 5, "unit": "g"}, {"name": "cap", "metric": "yield", "op": "<=", "threshold": 90, "unit": "kg"}], "reason": "weighed"}`).Want(200)
+	in("kg", "g", "g", "kg")
+	s.API("POST", "/studies/"+id+"/reconfigure", `{"constraints": [{"metric": "ash", "op": "<=", "threshold": 5, "unit": "g"}, {"name": "low ash", "metric": "ash", "op": ">=", "threshold": 1, "unit": "t"}], "reason": "x"}`).
+		Says(`body.constraints[1].unit`).Want(422)
 	floor := s.NewStudy(`{"name": "Floor", "parameters": [{"name": "x", "type": "real", "low": 0, "high": 1}], "objective": {"metric": "yield", "direction": "maximize"},
 		"constraints": [{"metric": "yield", "op": ">=", "threshold": 5, "unit": "mg"}]}`)
 	s.API("GET", "/studies/"+floor, nil).Want(200).Says(`"direction":"maximize","unit":"mg"}`)

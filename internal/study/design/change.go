@@ -22,7 +22,8 @@ type Change struct {
 }
 
 // Reconfiguration changes parts of a definition. Nil parts stay as they are. In the others, a unit,
-// step, scale or plausible range that is not mentioned stays, too.
+// step, scale or plausible range that is not mentioned stays, too; a metric's unit that is mentioned
+// once holds for all of it.
 type Reconfiguration struct {
 	Parameters       []Parameter        `json:"parameters,omitempty"`       // same names and types: units, bounds, scales, choices
 	Constraints      []Constraint       `json:"constraints,omitempty"`      // thresholds and plausible ranges, by name
@@ -118,6 +119,7 @@ func (change Reconfiguration) Apply(d Definition) (Definition, Faults) {
 		d.Objective = *o
 		change.keepUnmentioned(&d.Objective.Unit, &d.Objective.Plausible, unit, plausible)
 	}
+	change.spreadUnits(&d)
 	d.Algorithm = change.algorithm(d.Algorithm)
 	replace(&d.Model, change.Model)
 	replace(&d.InputConstraints, change.InputConstraints)
@@ -131,6 +133,30 @@ func (change Reconfiguration) Apply(d Definition) (Definition, Faults) {
 	}
 	d.Stop = cmp.Or(change.Stop, d.Stop)
 	return d, faults
+}
+
+// spreadUnits sets a metric's unit that the change mentions wherever it mentions none for the metric,
+// which has one unit.
+func (change Reconfiguration) spreadUnits(d *Definition) {
+	if change.Whole {
+		return
+	}
+	units, mentioned := map[string]string{}, map[string]bool{} // by metric; by constraint
+	for _, c := range change.Constraints {
+		if c.Unit != "" {
+			units[c.Metric], mentioned[cmp.Or(c.Name, c.Metric)] = c.Unit, true
+		}
+	}
+	if o := change.Objective; o != nil && o.Unit != "" {
+		units[o.Metric] = o.Unit
+	} else {
+		d.Objective.Unit = cmp.Or(units[d.Objective.Metric], d.Objective.Unit)
+	}
+	for i, c := range d.Constraints {
+		if !mentioned[cmp.Or(c.Name, c.Metric)] {
+			d.Constraints[i].Unit = cmp.Or(units[c.Metric], c.Unit)
+		}
+	}
 }
 
 // keepUnmentioned keeps a metric's unit and plausible range where the change does not mention them.

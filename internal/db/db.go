@@ -235,7 +235,7 @@ func (d *DB) transact(ctx context.Context, do func(tx pgx.Tx) error) error {
 		if err := do(tx); err != nil {
 			return err
 		}
-		confirmed, cancel := confirming(ctx)
+		confirmed, cancel := confirming(ctx, 0)
 		defer cancel()
 		return tx.Commit(confirmed)
 	})
@@ -278,11 +278,15 @@ func collect[T any](ctx context.Context, q querier, scan pgx.RowToFunc[T], sql s
 // standby's confirmation.
 const confirmLimit = 10 * time.Second
 
+// sendLimit is how much longer to wait for each MiB that comes with a commit: over a slow line, or on
+// a small machine, a large table would else be refused each time it is imported.
+const sendLimit = 2 * time.Second
+
 // confirming returns a context for a commit, which goes on when the caller leaves. Otherwise later
 // writers of the study would each wait on a connection for its locks, instead of in memory for
-// their turn.
-func confirming(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), confirmLimit)
+// their turn. sent is how many bytes come with the commit.
+func confirming(ctx context.Context, sent int) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), confirmLimit+sendLimit*time.Duration(sent)>>20)
 }
 
 // errUnconfirmed is the error for a commit that may not last.

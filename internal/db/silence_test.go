@@ -28,3 +28,17 @@ func TestHowLongAnAnswerMayTakeIsTheURLs(t *testing.T) {
 		})
 	}
 }
+
+// TestMuchMayTakeLongerToBeCommitted than a single result.
+func TestMuchMayTakeLongerToBeCommitted(t *testing.T) {
+	t.Parallel()
+	for sent, want := range map[int]time.Duration{0: confirmLimit, 1 << 20: confirmLimit + sendLimit, 8 << 20: confirmLimit + 8*sendLimit} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := confirming(t.Context(), sent)
+			defer cancel()
+			if ends, _ := ctx.Deadline(); time.Until(ends) != want {
+				t.Errorf("%d bytes have %v, want %v", sent, time.Until(ends), want)
+			}
+		})
+	}
+}

@@ -96,7 +96,11 @@ func (s *Studies) Write(ctx context.Context, id string, cmd study.Command, known
 // answered before.
 func (s *Studies) appendIfUnchanged(ctx context.Context, id string, key *study.IdempotencyKey, known study.Known, add study.Append) (stored bool, err error) {
 	err = s.db.write(ctx, func(conn *pgxpool.Conn) (err error) {
-		confirmed, cancel := confirming(ctx)
+		sent := 0
+		for _, e := range add.Events {
+			sent += len(e.Data)
+		}
+		confirmed, cancel := confirming(ctx, sent)
 		defer cancel()
 		stored, err = s.store(confirmed, conn, id, known, key, add)
 		return err
@@ -212,7 +216,7 @@ func (s *Studies) KeepVerified(ctx context.Context, id string, outcome study.Ver
 	if err != nil {
 		return err
 	}
-	confirmed, cancel := confirming(ctx)
+	confirmed, cancel := confirming(ctx, len(text))
 	defer cancel()
 	_, err = s.db.in(ctx).Exec(confirmed, `UPDATE studies SET verified = $2 WHERE id = $1 AND (coalesce((verified ->> 'version')::bigint, 0) <= $3 OR NOT $4)`, id, text, outcome.Version, outcome.OK)
 	return unavailable(ctx, err)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -131,7 +130,7 @@ func changesWords(d design.Definition, changes []design.Change, changed, said st
 			clauses = append(clauses, stock...)
 			continue
 		}
-		name, unit := changeName(d, change.Path)
+		name, unit := changeName(d, change)
 		before, after := changedFromTo(change)
 		unitOf := change.Path[:strings.LastIndex(change.Path, ".")+1] + "unit"
 		if i := slices.IndexFunc(changes, func(c design.Change) bool { return c.Path == unitOf }); unit != "" && i >= 0 && string(change.Before) != "null" {
@@ -153,12 +152,12 @@ func changesWords(d design.Definition, changes []design.Change, changed, said st
 // changedFromTo writes the value before and after a change.
 func changedFromTo(change design.Change) (before, after string) {
 	before, after = plainJSON(change.Before), plainJSON(change.After)
-	switch {
+	switch field := change.Field(); {
 	case strings.HasPrefix(change.Path, "stop."): // in per cent, as forms and pages have it
 		return words.InPercent(read[float64](change.Before)), words.With(words.InPercent(read[float64](change.After)), "%")
-	case strings.HasSuffix(change.Path, ".plausible"):
+	case field == "plausible":
 		return strings.ReplaceAll(before, ", ", " – "), strings.ReplaceAll(after, ", ", " – ")
-	case strings.HasPrefix(change.Path, "constraints[") && strings.HasSuffix(change.Path, ".op"):
+	case field == "op":
 		return words.Sign(before), words.Sign(after)
 	}
 	return before, after
@@ -167,7 +166,7 @@ func changedFromTo(change design.Change) (before, after string) {
 // toldIn says, of a change of unit, in which unit earlier numbers were told. It is "" for other
 // changes.
 func toldIn(change design.Change) string {
-	if found := listedPath.FindStringSubmatch(change.Path); change.Path != "objective.unit" && (found == nil || found[3] != "unit") {
+	if change.Field() != "unit" {
 		return ""
 	}
 	are := words.Either(string(change.Before) == "null", "have no unit", "are in "+plainJSON(change.Before))
@@ -203,35 +202,30 @@ func stockWords(change design.Change) (clauses []string) {
 	return clauses
 }
 
-// listedPath matches the path to something in a list of a definition: the list, the item's name and
-// its field.
-var listedPath = regexp.MustCompile(`^(constraints|parameters|recorded_metrics)\[(.*)\]\.(\w+)$`)
-
 // partNames are the words for the fields of list items.
 var partNames = map[string]string{"threshold": "limit of", "low": "lowest", "high": "highest", "unit": "unit of", "step": "step of", "scale": "scale of", "choices": "choices of", "of": "what shares the total of",
 	"op": "sign of", "plausible": "what is plausible of"}
 
 // changeName is the name of what was changed, with the unit of its values.
-func changeName(d design.Definition, path string) (name, unit string) {
-	found := listedPath.FindStringSubmatch(path)
-	if found == nil {
-		return pathWords.Replace(path), ""
+func changeName(d design.Definition, change design.Change) (name, unit string) {
+	list, item, field := change.Item()
+	if list == "" {
+		return pathWords.Replace(change.Path), ""
 	}
-	part := cmp.Or(partNames[found[3]], found[3]+" of")
-	if i, err := strconv.Atoi(found[2]); err == nil && found[1] == "recorded_metrics" && i < len(d.RecordedMetrics) { // these are listed by index
-		found[2] = d.RecordedMetrics[i].Metric
+	if i, err := strconv.Atoi(item); err == nil && list == "recorded_metrics" && i < len(d.RecordedMetrics) { // these are listed by index
+		item = d.RecordedMetrics[i].Metric
 	}
 	for _, c := range d.Constraints {
-		if found[1] == "constraints" && c.Name == found[2] && found[3] == "threshold" {
+		if list == "constraints" && c.Name == item && field == "threshold" {
 			unit = c.Unit
 		}
 	}
 	for _, p := range d.Parameters {
-		if found[1] == "parameters" && p.Name == found[2] && (found[3] == "low" || found[3] == "high" || found[3] == "step") {
+		if list == "parameters" && p.Name == item && (field == "low" || field == "high" || field == "step") {
 			unit = p.Unit
 		}
 	}
-	return part + " " + found[2], unit
+	return cmp.Or(partNames[field], field+" of") + " " + item, unit
 }
 
 var pathWords = strings.NewReplacer("objective.plausible", "what is plausible of the objective", "input_constraints", "rules for the settings", "algorithm.name", "algorithm", "algorithm.settings.", "", ".", " ", "_", " ")

@@ -272,7 +272,7 @@ func TestWhatWasChangedIsNamed(t *testing.T) {
 	d := design.Definition{RecordedMetrics: []design.RecordedMetric{{Metric: "pH"}, {Metric: "colour"}}}
 	for path, want := range map[string]string{"recorded_metrics[1].plausible": "what is plausible of colour", "recorded_metrics[0].unit": "unit of pH", "constraints[impurity].op": "sign of impurity",
 		"parameters[rest].of": "what shares the total of rest", "parameters[rest].total": "total of rest", "objective.unit": "objective unit", "parameters[a[1].low].high": "highest a[1].low"} {
-		if name, _ := changeName(d, path); name != want {
+		if name, _ := changeName(d, design.Change{Path: path}); name != want {
 			t.Errorf("%s is named %q, want %q", path, name, want)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +20,28 @@ type Change struct {
 	Path   string          `json:"path"`
 	Before json.RawMessage `json:"before"`
 	After  json.RawMessage `json:"after"`
+}
+
+// listedPath matches the path to a field of an item in a list of a definition.
+var listedPath = regexp.MustCompile(`^(constraints|parameters|recorded_metrics)\[(.*)\]\.(\w+)$`)
+
+// Item returns the list, the item in it and the item's field that the change is of; "" for a change
+// elsewhere.
+func (c Change) Item() (list, item, field string) {
+	if found := listedPath.FindStringSubmatch(c.Path); found != nil {
+		return found[1], found[2], found[3]
+	}
+	return "", "", ""
+}
+
+// Field returns the field of the objective, or of an item in a list, that the change is of, such as
+// "unit"; "" for a change elsewhere, whose path may end in a name that looks like a field.
+func (c Change) Field() string {
+	if field, is := strings.CutPrefix(c.Path, "objective."); is {
+		return field
+	}
+	_, _, field := c.Item()
+	return field
 }
 
 // Reconfiguration changes parts of a definition. Nil parts stay as they are. In the others, a unit,

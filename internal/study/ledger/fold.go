@@ -6,7 +6,6 @@ import (
 	"maps"
 	"math"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -220,17 +219,11 @@ func (b *builder) reconfigured(data ReconfiguredData) error {
 // unseenByAlgorithm reports whether a change of the definition does not concern the algorithm: a
 // change of units, of plausible values, of when to stop, or of metrics that are only recorded.
 func unseenByAlgorithm(change design.Change) bool {
-	return unitOrPlausible.MatchString(change.Path) || strings.HasPrefix(change.Path, "stop") || strings.HasPrefix(change.Path, "recorded_metrics")
+	return ofUnit(change) || change.Field() == "plausible" ||
+		strings.HasPrefix(change.Path, "stop") || strings.HasPrefix(change.Path, "recorded_metrics")
 }
 
-func ofUnit(change design.Change) bool {
-	found := unitOrPlausible.FindStringSubmatch(change.Path)
-	return found != nil && found[1] == "unit"
-}
-
-// unitOrPlausible matches the path to a unit or to plausible values. Names end other paths, and may
-// end like these.
-var unitOrPlausible = regexp.MustCompile(`^(?:objective|(?:parameters|constraints|recorded_metrics)\[.*\])\.(unit|plausible)$`)
+func ofUnit(change design.Change) bool { return change.Field() == "unit" }
 
 func (b *builder) chosen(data ChosenData) error {
 	snap := b.snap

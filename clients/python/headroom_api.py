@@ -1513,7 +1513,7 @@ class Client(_Connection):
         idempotency_key: Optional[str] = None,
         if_match: Optional[str] = None,
     ) -> Any:
-        """Change limits, algorithm, model, bounds or available choices from the next decision on; units, steps, scales and plausible values that are not mentioned stay; with dry_run, say what that would change. Needs: operator of the study; with dry_run, viewer of the study.
+        """Change limits, algorithm, model, bounds or available choices from the next decision on; units, steps, scales and plausible values that are not mentioned stay, but a metric has one unit wherever it is mentioned; with dry_run, say what that would change. Needs: operator of the study; with dry_run, viewer of the study.
 
         dry_run: Store nothing, and answer what would change.
 

@@ -84,7 +84,7 @@ func (a *API) studyOperations() operations {
 			return after, nil, err
 		}),
 		"reconfigureStudy": withDryRun(changing(a, changedStudy, Operation{
-			Summary: "Change limits, algorithm, model, bounds or available choices from the next decision on; units, steps, scales and plausible values that are not mentioned stay; with dry_run, say what that would change",
+			Summary: "Change limits, algorithm, model, bounds or available choices from the next decision on; units, steps, scales and plausible values that are not mentioned stay, but a metric has one unit wherever it is mentioned; with dry_run, say what that would change",
 			Answer:  oneOf{studyDocument{}, preview{}}, Query: []queryParameter{dryRun},
 		}, func(r *http.Request, cmd study.Command, change design.Reconfiguration) (*ledger.Snapshot, []int, error) {
 			after, err := a.Studies.Reconfigure(r.Context(), cmd, request.StudyID(r), change)
@@ -266,14 +266,14 @@ type historyDocument struct {
 // encode is json.Marshal on all processors: the rows of a long study take longer to be written than
 // to be worked out.
 func (d historyDocument) encode() ([]byte, error) {
-	lists := make([][]byte, len(d.Rounds))
+	parts := make([][]byte, len(d.Rounds))
 	err := cores.Stretches(len(d.Rounds), func(from, to int) error {
-		list, err := json.Marshal(d.Rounds[from:to])
-		lists[from] = bytes.TrimSuffix(bytes.TrimPrefix(list, []byte("[")), []byte("]"))
+		rows, err := json.Marshal(d.Rounds[from:to])
+		parts[from] = bytes.TrimSuffix(bytes.TrimPrefix(rows, []byte("[")), []byte("]"))
 		return err
 	})
-	lists = slices.DeleteFunc(lists, func(list []byte) bool { return list == nil })
-	return slices.Concat([]byte(`{"rounds":[`), bytes.Join(lists, []byte(",")), []byte("]}")), err
+	parts = slices.DeleteFunc(parts, func(part []byte) bool { return part == nil })
+	return slices.Concat([]byte(`{"rounds":[`), bytes.Join(parts, []byte(",")), []byte("]}")), err
 }
 
 type choiceList struct {

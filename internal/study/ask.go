@@ -162,7 +162,7 @@ func DoubtOwn(snap *ledger.Snapshot, own OwnTrial, forecast *ledger.Decision) []
 func doubtSteps(d design.Definition, typed, kept design.Settings) (doubts []Doubt) {
 	for _, p := range d.Parameters {
 		if p.Step != nil && typed[p.Name] != kept[p.Name] {
-			doubts = append(doubts, Doubt{"parameters." + p.Name, exactText(typed[p.Name].Number), movedByStep(p, typed[p.Name], kept[p.Name])})
+			doubts = append(doubts, Doubt{"parameters." + p.Name, exactText(typed[p.Name].Number), betweenSteps(p, typed[p.Name], kept[p.Name])})
 		}
 	}
 	return doubts
@@ -172,12 +172,12 @@ func doubtSteps(d design.Definition, typed, kept design.Settings) (doubts []Doub
 // parameter, "" if the value itself.
 func MovedByStep(c *design.Compiled, p design.Parameter, typed design.Value) string {
 	if kept := c.OnStep(p.Name, typed); kept != typed {
-		return movedByStep(p, typed, kept)
+		return betweenSteps(p, typed, kept)
 	}
 	return ""
 }
 
-func movedByStep(p design.Parameter, typed, kept design.Value) string {
+func betweenSteps(p design.Parameter, typed, kept design.Value) string {
 	say := func(v design.Value) string { return design.WithUnit(design.WriteSetting(p, v), p.Unit, " ") }
 	return fmt.Sprintf("%s %s? Its steps are %s apart: %s would be tried.", design.OpeningName(p.Name), say(typed), say(design.NumberValue(*p.Step)), say(kept))
 }

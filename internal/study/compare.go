@@ -91,7 +91,7 @@ func (s *Models) choiceOf(ctx context.Context, snap *ledger.Snapshot, c *design.
 	case errors.Is(err, optimizer.ErrNoneAllowed):
 		return Choice{Name: c.Def.Algorithm.Name, Because: "It allows none of the settings."}, nil
 	default:
-		if refused := tooLarge(err, adviceOnChoosing()); refused != nil {
+		if refused := tooLarge(err, adviceOnChoosing); refused != nil {
 			return Choice{Name: c.Def.Algorithm.Name, Because: refused.Error()}, nil
 		}
 		return Choice{Name: c.Def.Algorithm.Name, Because: fmt.Sprintf("Its model cannot be computed: %v.", err)}, nil

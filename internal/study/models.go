@@ -261,7 +261,7 @@ func computeError(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
-	if refused := tooLarge(err, adviceOnChoosing()); refused != nil {
+	if refused := tooLarge(err, adviceOnChoosing); refused != nil {
 		return refused
 	}
 	return conflict("The model cannot be computed: %v. Change the model or its settings.", err)
@@ -284,11 +284,9 @@ func tooLarge(err error, advice string) error {
 		design.Count(refused.Regressions, "regression", "regressions"), refused.Readings, formatBytes(refused.Bytes), long, formatBytes(refused.Room), advice)
 }
 
-func adviceOnChoosing() string {
-	return fmt.Sprintf("Results can still be told and imported, and the ledger read and exported. "+
-		"To choose trials, exclude readings that tell little more, go on in a copy of the study with fewer of its trials, or list candidates: "+
-		"the model of %d or fewer does not grow with the readings.", optimizer.MostListed)
-}
+var adviceOnChoosing = fmt.Sprintf("Results can still be told and imported, and the ledger read and exported. "+
+	"To choose trials, exclude readings that tell little more, go on in a copy of the study with fewer of its trials, or list candidates: "+
+	"the model of %d or fewer does not grow with the readings.", optimizer.MostListed)
 
 // operationsPerMinute is about how many operations of a factorisation (n³/3 for n rows) two
 // processors do in a minute.

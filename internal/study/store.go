@@ -198,7 +198,8 @@ func (r *refusal) Error() string { return r.sentence }
 
 func (r *refusal) Unwrap() error { return r.because }
 
-// NoStudy returns the ErrNotFound of a study's id.
+// NoStudy returns the error for an id of no study, or of one that the caller may not know of; it
+// wraps ErrNotFound.
 func NoStudy(id string) error {
 	return &refusal{"There is no study " + design.Shorten(id) + ", or none that you may see.", ErrNotFound}
 }

@@ -376,7 +376,7 @@ func UnknownColumns(snap *ledger.Snapshot, file []byte) []string {
 }
 
 // separatorLine matches a first line for spreadsheets that says what separates cells, up to its end.
-var separatorLine = regexp.MustCompile(`^sep=[,;\t]\r?`)
+var separatorLine = regexp.MustCompile(`(?im)\Asep=[,;\t]\r?$`)
 
 func readTable(file io.Reader) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(file, maxTable+1))

@@ -193,10 +193,10 @@ const mostDifferences = 1000
 // read, and behind it the study as the last decision had seen it.
 type verifier struct {
 	found    Verification
-	replayed int64        // decisions up to this event were replayed earlier
-	last     ledger.Event // the last one read; its Seq is 0 before the first
-	gaveUp   bool         // an event could not be applied
-	with     optimizer.Resources
+	replayed int64               // decisions up to this event were replayed earlier
+	last     ledger.Event        // the last one read; its Seq is 0 before the first
+	gaveUp   bool                // an event could not be applied
+	with     optimizer.Resources // of a replay
 
 	snap    *ledger.Snapshot    // as the last decision had seen it
 	tail    []ledger.Event      // after snap.Version, up to last
@@ -240,7 +240,7 @@ func (v *verifier) walk(ctx context.Context, events []ledger.Event) error {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			if tooLarge(err, "") != nil {
+			if _, tooLarge := errors.AsType[*optimizer.TooLarge](err); tooLarge {
 				return err
 			}
 			if err != nil {

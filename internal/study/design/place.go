@@ -27,7 +27,8 @@ func (c *Compiled) PlaceUsed(s Settings, location string) (Settings, optimizer.P
 	return c.place(s, location, strictness{beyond: true, unlimited: true})
 }
 
-// OnStep returns a parameter's value as Place keeps it, or refuses it.
+// OnStep returns a parameter's value on its step, as Place keeps it; one that Place refuses is
+// returned as it is.
 func (c *Compiled) OnStep(parameter string, v Value) Value {
 	var f Faults
 	a := &c.space.axes[c.space.index[parameter]]

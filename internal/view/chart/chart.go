@@ -484,13 +484,20 @@ func widthOf(text string, size float64) float64 {
 }
 
 // withoutOverlap leaves out ticks whose texts would touch the one before, on an axis of that many
-// pixels.
-func withoutOverlap(ticks []tick, width float64) (list []tick) {
+// pixels, where those at its ends may be turned inward.
+func withoutOverlap(ticks []tick, width float64, inward bool) (list []tick) {
 	end := math.Inf(-1)
 	for _, one := range ticks {
-		if half := widthOf(one.words, wordSize) / 2; one.at*width-half >= end {
+		at, half := one.at*width, widthOf(one.words, wordSize)/2
+		switch {
+		case inward && half > at:
+			at += half
+		case inward && half > width-at:
+			at -= half
+		}
+		if at-half >= end {
 			list = append(list, one)
-			end = one.at*width + half + 8
+			end = at + half + 8
 		}
 	}
 	return list
@@ -562,13 +569,16 @@ func (s *canvas) panels(d Drawing) {
 	s.axisTitle(d.X.Title, s.draw(changes))
 }
 
-// axisTitle writes the name of the x axis, below so many rows of tick texts.
-func (s *canvas) axisTitle(title string, rows int) {
-	lower := words.Either(rows > 1, fmt.Sprintf(` style="margin-top:%dpx"`, 22+(rows-1)*rowHeight), "")
+// axisTitle writes the name of the x axis, below as many rows of tick texts as a wide window has, or
+// a narrower one.
+func (s *canvas) axisTitle(title string, rows []int) {
+	below := func(rows int) int { return 22 + (rows-1)*rowHeight }
+	lower := words.Either(slices.Max(rows) > 1, fmt.Sprintf(` style="--wide:%dpx;--narrow:%dpx"`, below(rows[0]), below(slices.Max(rows[1:]))), "")
 	fmt.Fprintf(s, `<div class="axis"%s>%s</div>`, lower, html.EscapeString(title))
 }
 
-// wideColumns is how many cells are side by side in a wide window, narrowColumns in a narrow one.
+// wideColumns is how many cells are side by side at most in a wide window, narrowColumns in a narrow
+// one.
 const wideColumns, narrowColumns = 4, 2
 
 // cellHeight is the height of cells in pixels, aloneHeight that of a single one.
@@ -587,23 +597,27 @@ func (s *canvas) cells(cells []Panel) {
 		*last = append(*last, cell)
 		most = max(most, len(*last))
 	}
+	rows := (most + wideColumns - 1) / wideColumns
+	columns := (most + rows - 1) / rows // five are three above two
 	for n, group := range groups {
 		s.title(group[0].Title)
-		fmt.Fprintf(s, `<div class="abreast" style="--columns:%d">`, min(most, wideColumns))
+		fmt.Fprintf(s, `<div class="abreast" style="--columns:%d">`, columns)
 		for i, cell := range group {
 			f := cell.frame()
-			f.height, f.small, f.noLimitLabel = cellHeight, true, i > 0
+			f.height, f.small, f.abreast, f.noLimitLabel = cellHeight, true, columns, i > 0
 			if len(cells) == 1 {
 				f.height, f.small = aloneHeight, false
 			}
-			if most <= wideColumns && n < len(groups)-1 {
+			if rows == 1 && n < len(groups)-1 {
 				f.xWords = "narrow"
 			}
-			switch {
-			case i%narrowColumns != 0:
+			switch wide, narrow := i%columns == 0, i%narrowColumns == 0; {
+			case !wide && !narrow:
 				f.yWords = "none"
-			case i%wideColumns != 0:
+			case !wide:
 				f.yWords = "narrow"
+			case !narrow:
+				f.yWords = "wide"
 			}
 			fmt.Fprintf(s, `<div class="cell-%s">`, f.xWords)
 			s.axisTitle(cell.X.Title, s.draw(f))

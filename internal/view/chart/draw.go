@@ -70,34 +70,36 @@ func (s *canvas) legend() string {
 type frame struct {
 	x, y           scale
 	xAxis, yAxis   Axis
-	xWords, yWords string // in which windows ticks have texts: "all", "narrow" or "none"
+	xWords, yWords string // in which windows ticks have texts: "all", "wide", "narrow" or "none"
 	traces         []Trace
 	limits         []Limit
 	surface        *Surface
 	height         int
 	small          bool
+	abreast        int  // how many small ones a wide window has side by side
 	noLimitLabel   bool // the values of its limits are written in another frame
 	class          string
 }
 
 // Minimal widths in pixels, approximately, of frames, of small ones and of maps, in a wide window,
-// a narrow one and, for maps, which have more beside them, a slim one.
-var frameWidths, smallWidths, mapWidths = []float64{620, 260}, []float64{190, 120}, []float64{430, 260, 130}
+// a narrow one and, for maps, which have more beside them, a slim one. Small ones share that of a
+// wide window.
+var frameWidths, smallWidths, mapWidths = []float64{620, 260}, []float64{760, 120}, []float64{430, 260, 130}
 
 const leftWords, wordSize = 50, 12
 
 func (f frame) widths() []float64 {
 	switch {
 	case f.small:
-		return smallWidths
+		return []float64{smallWidths[0] / float64(f.abreast), smallWidths[1]}
 	case f.surface != nil:
 		return mapWidths
 	}
 	return frameWidths
 }
 
-// draw writes the frame, and returns in how many rows the texts of its x axis are.
-func (s *canvas) draw(f frame) (rows int) {
+// draw writes the frame, and returns in how many rows the texts of its x axis are in each window.
+func (s *canvas) draw(f frame) (rows []int) {
 	fmt.Fprintf(s, `<svg class="%s" width="100%%" height="%d" overflow="visible"%s%s>`, strings.TrimSpace("frame "+f.class), f.height, f.x.attributes("x", f.xAxis), f.y.attributes("y", f.yAxis))
 	rows = s.ticks(f)
 	s.WriteString(`<svg class="clip" overflow="visible"><svg class="zoom" overflow="visible">`)
@@ -135,8 +137,8 @@ func (s scale) attributes(axis string, a Axis) string {
 }
 
 // ticks writes grid lines and the texts at them, and returns in how many rows those below the frame
-// are.
-func (s *canvas) ticks(f frame) (rows int) {
+// are in each window.
+func (s *canvas) ticks(f frame) (rows []int) {
 	fmt.Fprintf(s, `<g data-axis="y" font-size="%d" stroke="var(--grid)" fill="var(--muted)" text-anchor="end">`, wordSize)
 	ups := f.y.ticks(f.yAxis, f.yTicks())
 	shorten := shortener(ups, leftWords)
@@ -146,7 +148,7 @@ func (s *canvas) ticks(f frame) (rows int) {
 	}
 	fmt.Fprintf(s, `</g><g data-axis="x" font-size="%d" stroke="var(--grid)" fill="var(--muted)" text-anchor="middle">`, wordSize)
 	for window, width := range f.widths() {
-		rows = max(rows, s.xTicks(f, width, window))
+		rows = append(rows, s.xTicks(f, width, window))
 	}
 	s.WriteString(`</g><g stroke="var(--line-strong)"><line y2="100%"/><line y1="100%" x2="100%" y2="100%"/></g>`)
 	return rows
@@ -198,7 +200,7 @@ func (s *canvas) xTicks(f frame, width float64, window int) (rows int) {
 	if f.x.categories != nil {
 		rows, room = rowsOf(ticks, width)
 	} else {
-		ticks = withoutOverlap(ticks, width)
+		ticks = withoutOverlap(ticks, width, f.small)
 	}
 	shorten := shortener(ticks, room)
 	for i, one := range ticks {

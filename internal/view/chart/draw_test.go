@@ -261,7 +261,7 @@ func TestTicksKeepClear(t *testing.T) {
 	for i := range 40 {
 		crowded = append(crowded, tick{float64(i) / 39, strings.Repeat("8", 1+i%5)})
 	}
-	list := withoutOverlap(crowded, 300)
+	list := withoutOverlap(crowded, 300, false)
 	for i := 1; i < len(list); i++ {
 		if apart := 300*(list[i].at-list[i-1].at) - widthOf(list[i].words, 12)/2 - widthOf(list[i-1].words, 12)/2; apart < 4 {
 			t.Errorf("%q and %q are %v pixels apart", list[i-1].words, list[i].words, apart)
@@ -270,8 +270,30 @@ func TestTicksKeepClear(t *testing.T) {
 	if len(list) < 4 || len(list) > 20 {
 		t.Errorf("%d of 40 stand", len(list))
 	}
+	// Of those turned inward at the end of a small axis, the last would touch the one before.
+	if kept := withoutOverlap([]tick{{0, "300"}, {0.78, "1000"}, {1, "1200"}}, 190, true); len(kept) != 2 || kept[1].words != "1000" {
+		t.Errorf("at a small axis stand %v", kept)
+	}
 	if short := truncated(strings.Repeat("W", 200), 60); widthOf(short, 12) > 60 || !strings.HasSuffix(short, "…") || truncated("water", 60) != "water" || truncated("1\u202f×\u202f10⁻⁷", leftWords) != "1\u202f×\u202f10⁻⁷" {
 		t.Errorf("cut to %q", short)
+	}
+}
+
+// TestCellsFillTheirRows: as many cells are abreast as leave no row nearly empty, and each row begins
+// with the numbers of its axis, in wide windows and in narrow ones.
+func TestCellsFillTheirRows(t *testing.T) {
+	t.Parallel()
+	numbered := regexp.MustCompile(`<div class="cell-all"><svg[^>]*><g data-axis="y".*?stroke="none"( class="\w+")?>`)
+	for cells, want := range map[int]string{1: "1", 2: "2 -", 4: "4 - n -", 5: "3 - n w n", 6: "3 - n w n -", 7: "4 - n - all - n", 9: "3 - n w n - all - n"} {
+		d := Drawing{Cells: slices.Repeat([]Panel{{Group: "g", Traces: []Trace{{Style: Feasible, X: values(1), Y: values(1)}}}}, cells)}
+		drawn := d.HTML("id", "title")
+		got := regexp.MustCompile(`--columns:(\d+)`).FindStringSubmatch(drawn)[1]
+		for _, cell := range numbered.FindAllStringSubmatch(drawn, -1)[1:] {
+			got += map[string]string{"": " all", ` class="none"`: " -", ` class="narrow"`: " n", ` class="wide"`: " w"}[cell[1]]
+		}
+		if got != want {
+			t.Errorf("%d cells: %s, not %s", cells, got, want)
+		}
 	}
 }
 
@@ -289,7 +311,7 @@ func TestEveryChoiceIsWritten(t *testing.T) {
 	for _, c := range []struct {
 		choices []string
 		margin  string
-	}{{[]string{"A", "B", "C"}, `<div class="axis">`}, {solvents, `<div class="axis" style="margin-top:64px">`}, {long, `<div class="axis" style="margin-top:176px">`}} {
+	}{{[]string{"A", "B", "C"}, `<div class="axis">`}, {solvents, `<div class="axis" style="--wide:36px;--narrow:64px">`}, {long, `<div class="axis" style="--wide:64px;--narrow:176px">`}} {
 		d := Drawing{Cells: slices.Repeat([]Panel{{Group: "g", X: Axis{Title: "solvent", Categories: c.choices}, Traces: []Trace{{Style: Feasible, X: []any{"A"}, Y: values(1)}}}}, 2)}
 		drawn := d.HTML("id", "title")
 		wellFormed(t, drawn)
@@ -305,11 +327,12 @@ func TestEveryChoiceIsWritten(t *testing.T) {
 				}
 				x, _ := strconv.ParseFloat(at[1], 64)
 				moved, _ := strconv.ParseFloat(at[3], 64)
-				half, middle := widthOf(at[4], wordSize)/2, x/100*smallWidths[window]+moved
+				room := []float64{smallWidths[0] / 2, smallWidths[1]}[window] // two cells are abreast
+				half, middle := widthOf(at[4], wordSize)/2, x/100*room+moved
 				if end, there := ends[at[2]]; there && middle-half < end+2 {
 					t.Errorf("%s: %q touches what stands before it", class, at[4])
 				}
-				if middle-half < -4 || middle+half > smallWidths[window]+4 { // cells are 10 pixels apart
+				if middle-half < -4 || middle+half > room+4 { // cells are 10 pixels apart
 					t.Errorf("%s: %q goes from %g to %g", class, at[4], middle-half, middle+half)
 				}
 				if want := c.choices[count]; at[4] != want && (!strings.HasPrefix(want, strings.TrimSuffix(at[4], "…")) && !strings.HasSuffix(want, strings.TrimPrefix(at[4], "…")) || len(at[4]) < 4 || !strings.Contains(group, "<title>"+want)) {

@@ -141,6 +141,24 @@ func widen(within, values []float64, heights float64) (wider []float64, beyond i
 	return []float64{low, high}, beyond
 }
 
+// besideTheRest widens a range where marks lie beyond it, so that they stand apart from the others
+// when they are moved to its edge.
+func besideTheRest(m axisScale, within []float64, marks []chart.Trace) (wider []float64) {
+	low, high := within[0], within[1]
+	room := 0.2 * (high - low)
+	for _, trace := range marks {
+		for _, y := range trace.Y {
+			switch value := m.to(y.(float64)); {
+			case value < within[0]:
+				low = within[0] - room
+			case value > within[1]:
+				high = within[1] + room
+			}
+		}
+	}
+	return []float64{low, high}
+}
+
 // beyondWords says how many readings are outside the range drawn, "" for none.
 func beyondWords(readings, within []float64) string {
 	above, below := 0, 0

@@ -303,7 +303,9 @@ func (p *progressPanels) axis(metric, name string, s series, must, may []float64
 	m := axisScaleOf(p.Readout.Metrics[metric], s.values, s.original, must, may)
 	within, _ := widen(robustRange(m.allTo(s.values), m.allTo(must)), m.allTo(may), farFactor-1)
 	within, beyond := widen(within, m.allTo(s.original), 1)
-	moveToEdge(m, within, edge)
+	broken := s.points.of(chart.Violated)
+	within = besideTheRest(m, within, broken)
+	moveToEdge(m, within, append(edge, broken...))
 	if said = beyondWords(m.allTo(s.values), within); said != "" {
 		said = design.OpeningName(name) + ": " + said
 	}

@@ -410,6 +410,25 @@ func TestWhatIsDrawnIsNotSaidToBeBeyond(t *testing.T) {
 	}
 }
 
+// TestABrokenLimitIsAlwaysSeen: a reading that broke a limit and is too far away to be drawn where it
+// is stands at the edge, well beyond the limit.
+func TestABrokenLimitIsAlwaysSeen(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, twoLimits)
+	for i, impurity := range []float64{5.5, 0.43, 0.42, 0.4, 0.41, 0.42, 0.44, 0.43, 0.42, 0.41, 0.4, 0.43} {
+		b.tell(b.ask(float64(i)/12), map[string]float64{"impurity": impurity})
+	}
+	panel, _, beyond := b.facts(0).progressPanels().limitPanel(0)
+	at := slices.IndexFunc(panel.Traces, func(trace chart.Trace) bool { return trace.Style == chart.Violated })
+	limit, high := panel.Limits[0].Y[0], panel.Y.Range[1]
+	if broken := panel.Traces[at]; broken.Y[0].(float64) > high || broken.Y[0].(float64) < limit+0.1*(high-panel.Y.Range[0]) || !strings.HasSuffix(broken.Text[0], "limit broken, beyond the range drawn") {
+		t.Errorf("with a limit of %v up to %v it is drawn as %+v", limit, high, broken)
+	}
+	if high > 1 || beyond != "Impurity: 1 reading above the range drawn." {
+		t.Errorf("drawn up to %v: %q", high, beyond)
+	}
+}
+
 // TestNoMarkIsLost: what is in doubt or foretold is drawn where it is, or at the edge of the range
 // that is drawn, also where a logarithm has no place for it.
 func TestNoMarkIsLost(t *testing.T) {

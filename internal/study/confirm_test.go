@@ -26,7 +26,7 @@ func TestWhatScriptsTellIsDoubted(t *testing.T) {
 	best, expected := b.snap.Best().Number, b.snap.Predicted(b.snap.Trial(9), "yield")
 	absurd := 10 * expected.Mean
 	b.must(ruleTell(b.snap, 9, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: absurd}, "impurity": {Value: 0.45}}}))
-	if d := b.snap.Trial(9).Doubts; len(d) != 1 || d[0].Metric != "yield" || d[0].Value != absurd || len(d[0].Expected) != 2 || !strings.Contains(d[0].Why, "is expected (95 %, noise included)") {
+	if d := b.snap.Trial(9).Doubts; len(d) != 1 || d[0].Metric != "yield" || d[0].Value != absurd || len(d[0].Expected) != 2 || !strings.Contains(d[0].Why, "is expected (95\u202f%, noise included)") {
 		t.Fatalf("doubts %+v", d)
 	}
 	if got := b.snap.Best().Number; got != best {

@@ -401,7 +401,7 @@ func TestResultsAreDoubtedByTheirDecisionsPrediction(t *testing.T) {
 		t.Errorf("3.9 standard deviations are doubted: %+v", doubts)
 	}
 	odd := DoubtTelling(b.snap, trial, yields(expected.Mean-4.1*expected.SD))
-	if len(odd) != 1 || odd[0].Field != "metrics.yield" || !strings.Contains(odd[0].Text, "is expected (95 %, noise included)") {
+	if len(odd) != 1 || odd[0].Field != "metrics.yield" || !strings.Contains(odd[0].Text, "is expected (95\u202f%, noise included)") {
 		t.Fatalf("4.1 standard deviations: %+v", odd)
 	}
 	slip := DoubtTelling(b.snap, trial, yields(math.Round(expected.Mean*100)))
@@ -431,7 +431,7 @@ func TestResultsAreDoubtedByTheirDecisionsPrediction(t *testing.T) {
 	b.must(ruleTell(b.snap, 9, tenth))
 	back := yields(expected.Mean - 4.1*expected.SD)
 	back.Parameters = b.snap.Chosen(9)
-	if doubts := DoubtTelling(b.snap, b.snap.Trial(9), back); len(doubts) != 1 || !strings.Contains(doubts[0].Text, "is expected (95 %, noise included)") {
+	if doubts := DoubtTelling(b.snap, b.snap.Trial(9), back); len(doubts) != 1 || !strings.Contains(doubts[0].Text, "is expected (95\u202f%, noise included)") {
 		t.Errorf("put back to the settings chosen: %+v", doubts)
 	}
 }

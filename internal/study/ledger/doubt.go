@@ -476,7 +476,7 @@ func (doubt *Doubt) words(m design.MetricInfo, value float64) string {
 	}
 	if e := doubt.Expected; e != nil {
 		between := doubt.range95(Range{})
-		text = append(text, fmt.Sprintf("Here a reading between %s and %s is expected (95 %%, noise included).", design.WriteBeside(between[0], e.SD), design.WithUnit(design.WriteBeside(between[1], e.SD), m.Unit, design.Thin)))
+		text = append(text, fmt.Sprintf("Here a reading between %s and %s is expected (95\u202f%%, noise included).", design.WriteBeside(between[0], e.SD), design.WithUnit(design.WriteBeside(between[1], e.SD), m.Unit, design.Thin)))
 	}
 	if doubt.Meant != nil {
 		text = append(text, doubt.slipText(m.Unit))

@@ -118,6 +118,70 @@ func TestASheetOfManySettingsFitsAPhone(t *testing.T) {
 	p.fits("the sheet")
 }
 
+// TestTrialsAreReadOnAPhone: a trial in the table of trials shows its settings and its readings
+// without being scrolled sideways.
+func TestTrialsAreReadOnAPhone(t *testing.T) {
+	t.Parallel()
+	id := site.makeStudy(t, shaped("Trials on a phone", 5, 2))
+	site.told(t, id, 5, 2, 8)
+	site.ask(t, id, 1)
+	p := newAdmin(t)
+	p.size(390, 844)
+	p.open("/studies/" + id)
+	p.drawn()
+	if beyond := ask[[]string](p, `[...document.querySelectorAll("#trials td")].filter((e) => e.getBoundingClientRect().right > innerWidth).map((e) => e.innerText)`); len(beyond) > 0 {
+		t.Errorf("beyond the edge: %q", beyond)
+	}
+	if first := ask[string](p, `(() => { const [label, unit] = ["::before", "::after"].map((part) => getComputedStyle(document.querySelector("#trial-8 td[data-label='yield']"), part).content); return label + unit })()`); !strings.Contains(first, "yield") || !strings.Contains(first, "%") {
+		t.Errorf("a reading is labelled %s", first)
+	}
+	p.fingers("trials on a phone")
+}
+
+// TestNamesOfTwoWordsStandWhole: neither are twelve settings too narrow for their names and units,
+// nor is what is expected for its name.
+func TestNamesOfTwoWordsStandWhole(t *testing.T) {
+	t.Parallel()
+	definition := shaped("Twelve", 12, 1)
+	parameters := definition["parameters"].([]map[string]any)
+	parameters[11]["name"], parameters[11]["unit"], parameters[11]["high"] = "inducer concentration", "µmol/L", 1000
+	definition["objective"].(map[string]any)["metric"] = "drying time"
+	id := site.makeStudy(t, definition)
+	settings := map[string]any{}
+	for _, p := range parameters {
+		settings[p["name"].(string)] = 5.125
+	}
+	for i := range 4 {
+		settings["inducer concentration"] = 212.9 + float64(i)
+		site.api(t, "POST", "/studies/"+id+"/trials", map[string]any{"parameters": settings, "metrics": map[string]any{"drying time": 14.86 + float64(i), "impurity 1": 0.5057}}, nil)
+	}
+	p := newAdmin(t)
+	p.open("/studies/" + id)
+	p.drawn()
+	p.words("twelve settings")
+	if broken := ask[[]string](p, `[...document.querySelectorAll(".verdict .settings dd, .expected tbody th")].filter((e) => {
+		const text = document.createRange();
+		text.selectNodeContents(e);
+		return Math.max(...[...text.getClientRects()].map((box) => box.bottom)) - Math.min(...[...text.getClientRects()].map((box) => box.top)) > 1.6 * parseFloat(getComputedStyle(e).fontSize);
+	}).map((e) => e.innerText)`); len(broken) > 0 {
+		t.Errorf("stand in two lines: %q", broken)
+	}
+}
+
+// TestTheBarIsOneLine on a tablet, and its links are one on a phone, for an admin too, who has the most
+// in it, and on the page whose name is the longest.
+func TestTheBarIsOneLine(t *testing.T) {
+	t.Parallel()
+	p := newAdmin(t)
+	p.open("/people")
+	for width, parts := range map[int64]string{768: ".bar > *", 390: ".bar nav a"} {
+		p.size(width, 1024)
+		if high := ask[[]float64](p, `((boxes) => [Math.max(...boxes.map((box) => box.top)), Math.min(...boxes.map((box) => box.bottom))])([...document.querySelectorAll("`+parts+`")].map((e) => e.getBoundingClientRect()))`); high[0] >= high[1] {
+			t.Errorf("at %d pixels one of %s begins at %v, below where another ends, at %v", width, parts, high[0], high[1])
+		}
+	}
+}
+
 // fits fails when the page can be scrolled sideways, and names what reaches beyond the window.
 func (p *tab) fits(what string) {
 	p.t.Helper()

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,7 +45,7 @@ func (p *tab) look(name, path string) {
 // less, and may be lower.
 func (p *tab) fingers(what string) {
 	p.t.Helper()
-	if small := ask[[]string](p, `[...document.querySelectorAll("main button, main .button, main summary, .tools > a, .more a, .wordmark")].map((e) => [e, e.getBoundingClientRect()])
+	if small := ask[[]string](p, `[...document.querySelectorAll("main button, main .button, main summary, .tools > a, .more a, .filters a, .wordmark")].map((e) => [e, e.getBoundingClientRect()])
 		.filter(([e, { width, height }]) => e.checkVisibility() && !e.closest("figure.chart, .visually-hidden") && Math.min(width, height) < 44)
 		.map(([e, { width, height }]) => e.textContent.trim() + " " + Math.round(width) + " × " + Math.round(height))`); len(small) > 0 {
 		p.t.Errorf("%s: too small for a finger: %q", what, small)
@@ -58,7 +59,8 @@ func (p *tab) whole(what string) {
 	p.words(what)
 	if cut := ask[[]string](p, `[...document.querySelectorAll("main select")].filter((s) => s.checkVisibility()).flatMap((s) => {
 		const pen = document.createElement("canvas").getContext("2d");
-		pen.font = getComputedStyle(s).font;
+		const { fontWeight, fontSize, fontFamily } = getComputedStyle(s); // font would be empty, since its figures are tabular
+		pen.font = [fontWeight, fontSize, fontFamily].join(" ");
 		const arrow = 16;
 		return [...s.options].filter((o) => !/\S{21}/.test(o.text) && pen.measureText(o.text).width + 20 + arrow > s.clientWidth).map((o) => o.text);
 	})`); len(cut) > 0 {
@@ -171,6 +173,20 @@ func TestAPrintedStudyFitsOnPaper(t *testing.T) {
 	p.words("printed with eight parameters")
 }
 
+// TestSlicesAreNotCutOnPaper: no metric's slices begin on one sheet and end on another.
+func TestSlicesAreNotCutOnPaper(t *testing.T) {
+	t.Parallel()
+	id := site.makeStudy(t, shaped("Slices on paper", 5, 2))
+	site.told(t, id, 5, 2, 8)
+	p := newAdmin(t)
+	p.open("/studies/" + id)
+	p.drawn()
+	p.media(emulation.SetEmulatedMediaParams{Media: "print"})
+	if breaks := ask[[]string](p, `[...document.querySelectorAll("#beliefs .abreast")].map((e) => getComputedStyle(e).breakInside)`); len(breaks) < 3 || slices.ContainsFunc(breaks, func(how string) bool { return how != "avoid" }) {
+		t.Errorf("the slices of the metrics are broken thus: %q", breaks)
+	}
+}
+
 func TestEveryPageInEveryGuise(t *testing.T) {
 	t.Parallel()
 	full := site.makeStudy(t, buffer("Buffer screen"))
@@ -203,6 +219,7 @@ func TestEveryPageInEveryGuise(t *testing.T) {
 	}
 	p.look("study-empty", "/studies/"+empty)
 	p.look("trial", "/studies/"+full+"/trials/12")
+	p.sees("suggested, asked for by admin (token)")
 	p.look("bench", "/studies/"+full+"/bench")
 	p.look("sheet", "/studies/"+full+"/trials/15/sheet")
 	p.look("trial-excluded", "/studies/"+full+"/trials/5")

@@ -74,7 +74,7 @@ func TestAStudyInTheList(t *testing.T) {
 	one := ledger.Summary{Name: "Oven", Trials: 1, Waiting: 2, OldestWaiting: &earlier, Feasible: 0, Known: 3, Algorithm: "log-cei", UpdatedAt: now,
 		Best: &ledger.BestTrial{Number: 4, Metric: "yield", Value: 71.25, Unit: "%"}, Limits: []ledger.Limit{{Metric: "impurity", Op: "<=", Threshold: 0.5, Unit: "%"}, {Metric: "purity", Op: ">=", Threshold: 12000}}}
 	line := Line(one, now)
-	says(t, "the line", whole(line), []string{"1 trial ", "2 waiting", "2 h ago", "best reading of yield 71.25 % at trial 4", "feasible 0 of 3", "violated", "impurity ≤ 0.5 %", "purity ≥ 12 000", "just now"}, nil)
+	says(t, "the line", whole(line), []string{"1 trial ", "2 waiting", "2 h ago", "best reading of yield 71.25 % at trial\u00a04", "0 of 3 within every limit", "violated", "impurity ≤ 0.5 %", "purity ≥ 12 000", "just now"}, nil)
 	if line.Algorithm == "" || line.Algorithm == "log-cei" {
 		t.Errorf("the algorithm is called %q", line.Algorithm)
 	}

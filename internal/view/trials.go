@@ -137,7 +137,9 @@ type trialsTable struct {
 
 func (l trialsTable) fillRows(table *templates.Trials, trials []*ledger.Trial) {
 	for _, p := range l.Snap.Definition.Parameters {
-		table.Settings = append(table.Settings, number(p.Name, p.Unit))
+		head := number(p.Name, p.Unit)
+		head.Number = p.Type != design.Categorical
+		table.Settings = append(table.Settings, head)
 		var shown []design.Value
 		for _, t := range trials {
 			if value, there := t.Parameters[p.Name]; there {

@@ -45,6 +45,15 @@ func TestACorrectedReadingStandsBesideWhatItWas(t *testing.T) {
 	}
 }
 
+// TestOnlyNumbersStandFlushRight: choices are words.
+func TestOnlyNumbersStandFlushRight(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, strings.Replace(twoLimits, `{"name": "x",`, `{"name": "base", "type": "categorical", "choices": ["A", "B"]}, {"name": "x",`, 1))
+	if columns := b.facts(0).Trials().Settings; columns[0].Number || !columns[1].Number {
+		t.Errorf("columns %+v", columns)
+	}
+}
+
 // TestWhatIsWorkedOutStandsOnce on the sheet and in the forecast, with all limits on it.
 func TestWhatIsWorkedOutStandsOnce(t *testing.T) {
 	t.Parallel()
@@ -271,7 +280,7 @@ func TestAnotherUnitRenamesNoOlderNumber(t *testing.T) {
 	says(t, "the card of what waits", v.Next().Cards[0].Since, []string{"Since it was chosen: unit of x from nothing to K, unit of yield from % to mg."}, nil)
 	says(t, "the mark of what waits", whole(v.Progress().Chart), []string{"yield waits, expected 75.0 ± 2.0 % "}, nil)
 	says(t, "the best reading", v.progressPanels().bestWords(), []string{"80.6 % at trial 3"}, []string{"mg"})
-	says(t, "the list of studies", Line(b.snap.Summary(), b.clock).Best, []string{"80.6 % at trial 3"}, []string{"mg"})
+	says(t, "the list of studies", Line(b.snap.Summary(), b.clock).Best, []string{"80.6 % at trial\u00a03"}, []string{"mg"})
 	b.tell(4, map[string]float64{"yield": 70})
 	trial := b.facts(0).Of(b.snap.Trial(4))
 	says(t, "what was predicted", whole(trial.decisionFacts()), []string{"75.0 ± 2.0 %", "3 points", "x 0.25 "}, []string{"mg", "K"})

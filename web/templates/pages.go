@@ -63,7 +63,7 @@ type StudyLine struct {
 	Oldest          Stamp
 	Algorithm       string
 	Updated         Stamp
-	Best, Feasible  string   // "best 81.4 % at trial 17", "feasible 14 of 19"
+	Best, Feasible  string   // "best 81.4 % at trial 17", "14 of 19 within every limit"
 	FeasibleMark    string   // the mark beside the latter
 	Limits          []string // "impurity ≤ 0.5 %"
 	Simulated       bool

@@ -179,7 +179,7 @@ func (b definitionForm) parameter(i int, p *design.Parameter) Fields {
 		number(path+".high", templates.Input{Label: "Highest", Class: "w1", Signed: true}, &p.High),
 		unit)
 	if p.Type == design.Real || p.Type == design.Integer {
-		suits := words.Either(b.changes, scales, append([]templates.Option{{Label: "as suits the range"}}, scales...))
+		suits := words.Either(b.changes, scales, append([]templates.Option{{Label: "automatic"}}, scales...))
 		fields = append(fields, choice(path+".scale", templates.Input{Label: "Scale", Options: suits}, &p.Scale))
 	}
 	if p.Type == design.Real {
@@ -255,7 +255,7 @@ func (b definitionForm) algorithm() Fields {
 	})
 	horizon := templates.Input{Label: "Trials planned", Help: "horizon T; going past it is allowed", Kind: "number", Placeholder: "100"}
 	return Fields{
-		choice(algorithmField, templates.Input{Label: "Algorithm", Class: "double", Options: algorithms, Refreshes: true}, &a.Name).alsoShowing("algorithm"),
+		choice(algorithmField, templates.Input{Label: "Algorithm", Class: "wide", Options: algorithms, Refreshes: true}, &a.Name).alsoShowing("algorithm"),
 		newField("algorithm.horizon", horizon, func() string { return words.Either(a.Horizon > 0, strconv.Itoa(a.Horizon), "") }, func(t *Typed, name string) { a.Horizon = t.Whole(name, 0) }),
 		choice(presetField, templates.Input{Label: "Defaults", Options: presets}, &a.Preset),
 	}

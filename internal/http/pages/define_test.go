@@ -61,7 +61,7 @@ func TestDemoIsMadeAsStudiesAre(t *testing.T) {
 	}
 	s.API("POST", study+"/verify", nil).Want(200).Has("ok", true)
 	list = s.Page("/studies")
-	sitetest.Says(t, list, "simulated", "impurity ≤ 2", "best reading of yield ", "feasible ")
+	sitetest.Says(t, list, "simulated", "impurity ≤ 2", "best reading of yield ", " within every limit")
 	s.Call("GET", study, s.Admin, nil).Want(200).Says("Nobody measures here", "Simulated: the readings come from")
 }
 
@@ -314,7 +314,7 @@ func TestTheFormSaysWhichScaleSuits(t *testing.T) {
 		if !strings.Contains(page, c.says) || c.says == "" && strings.Contains(page, "on a logarithmic scale:") {
 			t.Errorf("%s: the form does not say %q", name, c.says)
 		}
-		sitetest.Says(t, page, `<option value="`+c.now+`" selected>`+map[string]string{"": "as suits the range", "linear": "linear", "log": "logarithmic"}[c.now])
+		sitetest.Says(t, page, `<option value="`+c.now+`" selected>`+map[string]string{"": "automatic", "linear": "linear", "log": "logarithmic"}[c.now])
 		sitetest.Says(t, page, "half a sentence", `value="0,1"`)
 	}
 }

@@ -136,6 +136,10 @@ func TestTrialsAreReadOnAPhone(t *testing.T) {
 		t.Errorf("a reading is labelled %s", first)
 	}
 	p.fingers("trials on a phone")
+	p.open("/studies/" + id + "/report")
+	if beyond := ask[[]string](p, `[...document.querySelectorAll(".trials td")].filter((e) => e.getBoundingClientRect().right > innerWidth).map((e) => e.innerText)`); len(beyond) > 0 || p.count(".trials td") < 8 {
+		t.Errorf("in the report beyond the edge: %q", beyond)
+	}
 }
 
 // TestNamesOfTwoWordsStandWhole: neither are twelve settings too narrow for their names and units,

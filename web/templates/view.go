@@ -329,6 +329,14 @@ type Card struct {
 	Ended               *Ended // set if it no longer waits and is shown for what was typed in it
 }
 
+// by begins to say whose a trial is: whoever asked for a suggestion did not choose it.
+func (c Card) by() string {
+	if c.Origin == string(ledger.Suggested) {
+		return c.Origin + ", asked for by "
+	}
+	return c.Origin + " by "
+}
+
 // Ended says how a trial stopped waiting.
 type Ended struct {
 	Mark  string

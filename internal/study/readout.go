@@ -219,7 +219,49 @@ func Notes(snap *ledger.Snapshot) []string {
 	if !snap.Compiled().Config.Fit && slices.ContainsFunc(snap.Trials, deviates) {
 		notes = append(notes, "Standard deviations told with readings are kept but not used: the model is fixed, with one noise for all readings of a metric.")
 	}
-	return append(notes, unitNotes(snap)...)
+	return append(append(notes, movedNotes(snap)...), unitNotes(snap)...)
+}
+
+// Suggestions count as moved where fewestMoved or more, and most of those with results, were run at
+// another value of a parameter, which is farMoved of its range away on average.
+const (
+	fewestMoved = 5
+	farMoved    = 0.02
+)
+
+// movedNotes returns a note on each number that suggested trials are mostly run at another value of
+// than suggested. Where an instrument cannot do what is suggested, the next suggestions come to
+// nothing in the same way: the model knows what was used, and not that this will happen again.
+func movedNotes(snap *ledger.Snapshot) (notes []string) {
+	for _, p := range snap.Definition.Parameters {
+		moved, run, above, apart := 0, 0, 0.0, 0.0
+		for _, t := range snap.Trials {
+			if t.Origin != ledger.Suggested || t.Excluded || t.Status != ledger.StatusPartial && t.Status != ledger.StatusCompleted {
+				continue
+			}
+			by := t.Parameters[p.Name].Number - snap.Chosen(t.Number)[p.Name].Number
+			run, above, apart = run+1, above+by, apart+math.Abs(by)
+			if by != 0 {
+				moved++
+			}
+		}
+		if p.Low == nil || p.High == nil || moved < fewestMoved || 2*moved <= run || apart < farMoved*(*p.High-*p.Low)*float64(run) {
+			continue
+		}
+		amount := func(x float64) string {
+			return design.Apart(design.WriteBeside(x/float64(run), x/float64(run)), p.Unit, " ")
+		}
+		by := amount(apart) + " away"
+		switch {
+		case above == apart:
+			by = amount(apart) + " above"
+		case above == -apart:
+			by = amount(apart) + " below"
+		}
+		notes = append(notes, fmt.Sprintf("Suggested trials are run at another %s than suggested: %d of %d, %s on average; the model counts what was used, but goes on suggesting what is not run, so give %[1]s the bounds and the step of what can be set.",
+			design.Name(p.Name), moved, run, by))
+	}
+	return notes
 }
 
 // unitNotes returns notes on values that were told in another unit than the present one.

@@ -455,6 +455,37 @@ func TestWhatRanOutIsWhatWasUsed(t *testing.T) {
 	}
 }
 
+// TestSuggestionsThatAreRunElsewhereAreNoted: an offset, an instrument that rounds, and one that is
+// stuck are said, but not settings that were now and then another, or nearly as suggested.
+func TestSuggestionsThatAreRunElsewhereAreNoted(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		used func(number int, chosen float64) float64
+		says string
+	}{
+		"an offset":    {func(_ int, x float64) float64 { return x + 1.5 }, "another a than suggested: 6 of 6, 1.5 mm above on average;"},
+		"a deficit":    {func(_ int, x float64) float64 { return x - 1.5 }, "another a than suggested: 6 of 6, 1.5 mm below on average;"},
+		"rounding":     {func(_ int, x float64) float64 { return math.Round(x) }, "mm away on average;"},
+		"once":         {func(n int, x float64) float64 { return x + 3*float64(n/6) }, ""},
+		"in the third": {func(_ int, x float64) float64 { return x + 0.01 }, ""},
+		"as suggested": {func(_ int, x float64) float64 { return x }, ""},
+	} {
+		d := design.Definition{Name: "Offset", Objective: design.Objective{Metric: "y", Direction: "maximize"}, Algorithm: design.Algorithm{Name: "halton", Horizon: 20},
+			Parameters: []design.Parameter{{Name: "a", Type: design.Real, Low: new(0.0), High: new(10.0), Unit: "mm"}, {Name: "k", Type: design.Categorical, Choices: []string{"u", "v"}}}}
+		b := newBench(t, d)
+		for n := 1; n <= 6; n++ {
+			chosen := b.ask(1).Trials[n-1].Parameters
+			used := chosen.Clone()
+			used["a"] = design.NumberValue(c.used(n, chosen["a"].Number))
+			b.must(ruleTell(b.snap, n, ledger.Telling{Parameters: used, Metrics: map[string]ledger.Reading{"y": {Value: float64(n)}}}))
+		}
+		said := strings.Join(Notes(b.snap), "\n")
+		if noted := strings.Contains(said, "goes on suggesting what is not run"); noted != (c.says != "") || !strings.Contains(said, c.says) {
+			t.Errorf("%s: %q", name, said)
+		}
+	}
+}
+
 // TestAFixedModelSaysThatItTakesNoDeviations: λ is what was given, whatever was told with readings.
 func TestAFixedModelSaysThatItTakesNoDeviations(t *testing.T) {
 	t.Parallel()

@@ -49,8 +49,11 @@ func (v Facts) Verdict() templates.Verdict {
 	}
 	a.recommend(&verdict)
 	verdict.Gain = v.GainWords()
-	if verdict.Gain.Enough && verdict.Next == a.askFor("next") {
+	switch asks := verdict.Next == a.askFor("next"); {
+	case asks && verdict.Gain.Enough:
 		verdict.Next = "You could stop here: little is left to gain. Or ask for the next trial."
+	case asks && verdict.Answer == nil && verdict.Gain.Words == noneWithin(v.Snap.Definition):
+		verdict.Next = "Ask whether every limit has to be what it is: as far as the model knows, no settings keep them all. Or ask for the next trial."
 	}
 	return verdict
 }
@@ -368,7 +371,7 @@ func (v verdictFacts) nextStep() string {
 		better := words.Either(r != nil && r.Number == u.Number, "", "it looks better, and ")
 		return fmt.Sprintf("Repeat trial %d: %s%s would tell whether it can be used.", u.Number, better, design.Count(*u.Readings, "more reading", "more readings"))
 	case summary.Trials >= v.Snap.Definition.Algorithm.Horizon:
-		return v.horizonReached() + " Finish the study, or go on if there is enough to gain."
+		return v.horizonReached() + words.Either(v.ModelStands(), " Finish the study, or go on if there is enough to gain.", " Finish the study, or go on: it has no model yet, and so no answer.")
 	}
 	return v.askFor("next")
 }
@@ -432,12 +435,21 @@ func (v Facts) GainWords() templates.Gain {
 // few draws to say where the best of them lies.
 const fewestFeasible = 0.1
 
+func withinWords(d design.Definition) string {
+	return words.Either(len(d.Constraints) == 0, "possible", "within every limit")
+}
+
+// noneWithin says that no draw of the model has settings to use.
+func noneWithin(d design.Definition) string {
+	return "As far as the model knows, no settings that may be chosen are " + withinWords(d) + "."
+}
+
 // gainOf says what the best value may be, and what stopping would risk, or has risked if the study
 // is over.
 func gainOf(d design.Definition, gain *optimizer.Gain, over bool) templates.Gain {
-	within := words.Either(len(d.Constraints) == 0, "possible", "within every limit")
+	within := withinWords(d)
 	if gain == nil {
-		return templates.Gain{Words: "As far as the model knows, no settings that may be chosen are " + within + "."}
+		return templates.Gain{Words: noneWithin(d)}
 	}
 	show := design.WriteTogether((gain.Best.High-gain.Best.Low)/4, gain.Best.Low, gain.Best.High)
 	value := func(x float64) templates.Value { return *newValue(show(x), x) }

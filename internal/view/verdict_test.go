@@ -252,6 +252,35 @@ func TestTrialsBeyondThosePlanned(t *testing.T) {
 	says(t, "all of one", b.facts(0).Verdict().Next, []string{"1 trial was planned, and is made."}, nil)
 }
 
+// TestAPlanTooShortForAModelSaysSo: of three trials planned, none is chosen by a model, so that
+// nothing says what there is to gain.
+func TestAPlanTooShortForAModelSaysSo(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, strings.Replace(twoLimits, `"horizon": 20`, `"horizon": 3`, 1))
+	b.curve(3, 0, "yield", "impurity", "pressure")
+	says(t, "without a model", b.facts(0).Verdict().Next, []string{"3 trials were planned, and are made. Finish the study, or go on: it has no model yet, and so no answer."}, nil)
+	b.fit()
+	says(t, "with one", b.facts(1).Verdict().Next, []string{"Finish the study, or go on if there is enough to gain."}, nil)
+}
+
+// TestWhoAsksInVainIsToldOfTheLimits: where no settings keep them by all that is known, the next
+// trial is not the only advice.
+func TestWhoAsksInVainIsToldOfTheLimits(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, twoLimits)
+	b.curve(8, 5, "yield", "impurity", "pressure")
+	b.fit()
+	v := b.facts(0)
+	v.Gained = true
+	says(t, "no draw within the limits", v.Verdict().Next, []string{"Ask whether every limit has to be what it is: as far as the model knows, no settings keep them all. Or ask for the next trial."}, nil)
+	v.Gain = &optimizer.Gain{Feasible: 0.4}
+	says(t, "some draws within", v.Verdict().Next, []string{"Ask for the next trial."}, []string{"has to be"})
+	b.ask(0.5)
+	v = b.facts(0)
+	v.Gained = true
+	says(t, "while a trial waits", v.Verdict().Next, []string{"Run trial 9 and enter its results."}, []string{"has to be"})
+}
+
 // TestNobodyWaitsForWhatWasTakenOut: neither who runs trials nor who looks on.
 func TestNobodyWaitsForWhatWasTakenOut(t *testing.T) {
 	t.Parallel()

@@ -14,8 +14,8 @@ import (
 	"headroom/internal/optimizer/posterior"
 )
 
-// incumbent is the played point x* that a decision compares others with: the one that would be
-// recommended.
+// incumbent is the played point x* that a decision compares others with: the one of the largest
+// worth, which is mostly the one recommended.
 type incumbent struct {
 	place       Place
 	round       int                    // the first that played it

@@ -115,9 +115,9 @@ const likelier = 0.5
 //	argmax { P(x)·(μ_f(x) − m) : P(x) ≥ ½ },   P(x) = P(g_j(x) ≤ 0 for all j),
 //
 // in units of expectedReward, where m, the least expected reward of such a point, is what a broken
-// limit counts as. While readings do not vary, points read beyond a limit are excluded. This is the
-// point that the next decision compares other places with. There is none before every metric has a
-// scale and a reading.
+// limit counts as. While readings do not vary, points read beyond a limit are excluded. The next
+// decision compares other places with the largest worth of all points played, which may be another
+// while hardly any keeps the limits. There is none before every metric has a scale and a reading.
 func (s *shown) Recommendation(ctx context.Context) (int, error) {
 	if !s.modelReady() {
 		return 0, nil

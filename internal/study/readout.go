@@ -202,6 +202,10 @@ func Notes(snap *ledger.Snapshot) []string {
 		}
 		notes = append(notes, beware)
 	}
+	if broken, at := brokenSeeds(snap); len(broken) > 0 {
+		notes = append(notes, fmt.Sprintf("Settings that were given as safe were read beyond a limit: in %d of %s there, first in trial %d. The algorithm goes on counting them as safe: take them out of its safe settings unless that was chance.",
+			len(broken), design.Count(at, "trial", "trials"), broken[0]))
+	}
 	failed, of := outcomes(snap)
 	if failed > 0 {
 		said := "suggestions weigh the chance that a trial works"
@@ -220,6 +224,29 @@ func Notes(snap *ledger.Snapshot) []string {
 		notes = append(notes, "Standard deviations told with readings are kept but not used: the model is fixed, with one noise for all readings of a metric.")
 	}
 	return append(append(notes, movedNotes(snap)...), unitNotes(snap)...)
+}
+
+// brokenSeeds returns the trials at settings given as safe that broke a limit by its present
+// threshold, and how many there have readings of all limits. Both are none for algorithms that need
+// no safe settings.
+func brokenSeeds(snap *ledger.Snapshot) (broken []int, of int) {
+	c := snap.Compiled()
+	if !c.Algorithm.NeedsSafeSeeds {
+		return nil, 0
+	}
+	seeds := map[string]bool{}
+	for _, seed := range c.Config.SafeSeeds {
+		seeds[string(lists.Bits(seed.U))] = true
+	}
+	for _, t := range snap.Trials {
+		if t.Excluded || t.Feasible == nil || !seeds[string(lists.Bits(c.Locate(t.Parameters, t.Candidate).U))] {
+			continue
+		}
+		if of++; !*t.Feasible {
+			broken = append(broken, t.Number)
+		}
+	}
+	return broken, of
 }
 
 // Suggestions count as moved where fewestMoved or more, and most of those with results, were run at

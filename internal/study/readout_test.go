@@ -455,6 +455,32 @@ func TestWhatRanOutIsWhatWasUsed(t *testing.T) {
 	}
 }
 
+// TestSafeSettingsThatBreakALimitAreNoted: the algorithm goes on trying them, as its paper has it.
+func TestSafeSettingsThatBreakALimitAreNoted(t *testing.T) {
+	t.Parallel()
+	d := design.Definition{Name: "Seeds", Objective: design.Objective{Metric: "y", Direction: "maximize"}, Constraints: []design.Constraint{{Metric: "c", Op: "<=", Threshold: 1}},
+		Parameters: []design.Parameter{{Name: "a", Type: design.Real, Low: new(0.0), High: new(10.0)}},
+		Algorithm:  design.Algorithm{Name: "stageopt", Horizon: 20, Settings: map[string]json.RawMessage{"safe_seeds": rawJSON(`[{"a": 2}]`)}}}
+	b := newBench(t, d)
+	noted := func(what, want string) {
+		t.Helper()
+		said := strings.Join(Notes(b.snap), "\n")
+		if !strings.Contains(said, want) || strings.Contains(said, "given as safe") != (want != "") {
+			t.Errorf("%s: %q", what, said)
+		}
+	}
+	for _, cost := range []float64{0.5, 1.5, 2} {
+		b.ask(1)
+		b.tell(len(b.snap.Trials), map[string]float64{"y": 1, "c": cost})
+		if len(b.snap.Trials) == 1 {
+			noted("while they keep it", "")
+		}
+	}
+	noted("once they broke it", "Settings that were given as safe were read beyond a limit: in 2 of 3 trials there, first in trial 2.")
+	b.must(ruleReconfigure(b.snap, design.Reconfiguration{Algorithm: &design.Algorithm{Name: "log-cei", Horizon: 20}, Reason: "they are not safe"}))
+	noted("with an algorithm that needs none", "")
+}
+
 // TestSuggestionsThatAreRunElsewhereAreNoted: an offset, an instrument that rounds, and one that is
 // stuck are said, but not settings that were now and then another, or nearly as suggested.
 func TestSuggestionsThatAreRunElsewhereAreNoted(t *testing.T) {

@@ -64,6 +64,18 @@ func TestACorrectionIsPreviewedBesideWhatOthersChange(t *testing.T) {
 	post(s, study+"/trials/1/correct?seen=1", url.Values{"metric.0": {"75"}, "used.0": {"30"}, "used.1": {"A"}, "reason": {"typo"}, "do": {"preview"}}).Want(200).Says("Trial 1 would be")
 }
 
+// TestWhatRepeatsATrialIsNotSaidToHaveItsSettings, which may have been put right since.
+func TestWhatRepeatsATrialIsNotSaidToHaveItsSettings(t *testing.T) {
+	s := sitetest.Beside(t)
+	study := newTrial(s)
+	s.API("POST", study+"/trials/1/replicates", nil).Want(201)
+	s.API("POST", study+"/trials/1/corrections", `{"parameters": {"temperature": 31.5, "catalyst": "A"}, "reason": "the probe was off"}`).Want(200)
+	for _, page := range []string{s.Page(study), s.Page(study + "/trials/2")} {
+		sitetest.Says(t, page, "to repeat")
+		sitetest.Lacks(t, page, ", same settings as")
+	}
+}
+
 // TestAReasonComesBackWhereItWasGiven, in no other form: an exclusion's is none to include the trial
 // again that somebody else excluded meanwhile, nor why it failed.
 func TestAReasonComesBackWhereItWasGiven(t *testing.T) {

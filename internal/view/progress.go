@@ -166,7 +166,8 @@ func (p *progressPanels) table(limits []int) templates.Table {
 		c := p.Snap.Definition.Constraints[j]
 		table.add(number(design.Capitalised(c.Metric), c.Unit), func(i int) string { return reading(p.Snap.Trials[i], c.Metric) })
 		table.add(number(words.Either(c.Name == c.Metric, "Limit", design.Capitalised(c.Name))+" then", c.Unit), func(i int) string {
-			return p.withUnitThen(design.WriteNumber(p.limitsThen[i][j].Threshold), c.Metric, p.Snap.Trials[i].ChosenSeq)
+			then := p.limitsThen[i][j]
+			return words.Either(then.Unit == c.Unit, design.WriteNumber(then.Threshold), words.Quantity(then.Threshold, then.Unit))
 		})
 		p.violationColumns(&table, c)
 		if _, priced := p.Readout.Multipliers[c.Name]; priced {
@@ -457,7 +458,7 @@ func splitNearest(values, limits []float64) (nearest, others []float64) {
 	return limits[:1], limits[1:]
 }
 
-// limitPath is the limit as it was when each trial was chosen, and as it is for the next one.
+// limitPath is the limit that each trial is judged by, and as it is for the next one.
 func (p *progressPanels) limitPath(j int) chart.Limit {
 	now := p.Snap.Definition.Constraints[j]
 	path, was := chart.Limit{Label: limitLabel(now)}, now

@@ -21,7 +21,7 @@ import (
 // trial.
 type progressPanels struct {
 	Facts
-	limitsThen [][]design.Constraint // when the trial was chosen
+	limitsThen [][]design.Constraint // which each trial's readings are judged by
 	bestSoFar  []int                 // number of the best trial up to this one, 0 for none
 	tallies    [][]optimizer.Tally   // violation of each limit up to this trial
 	// Empty unless a simulated lab knows the truth: the optimum, and the means up to this trial of
@@ -32,7 +32,7 @@ type progressPanels struct {
 }
 
 func (v Facts) progressPanels() *progressPanels {
-	p := &progressPanels{Facts: v, limitsThen: v.Snap.LimitsThrough(), bestSoFar: v.Snap.BestSoFar(), tallies: v.Snap.ViolationSoFar()}
+	p := &progressPanels{Facts: v, limitsThen: v.Snap.LimitsOfReadings(), bestSoFar: v.Snap.BestSoFar(), tallies: v.Snap.ViolationSoFar()}
 	p.computeTruth()
 	return p
 }
@@ -349,7 +349,7 @@ func (p *progressPanels) violationsByRound(c design.Constraint, path []float64) 
 
 // limitMoved tells whether a trial was chosen under another limit j than the present one.
 func (p *progressPanels) limitMoved(j int) bool {
-	return slices.ContainsFunc(p.limitsThen, func(then []design.Constraint) bool { return limitDiffers(then[j], p.Snap.Definition.Constraints[j]) })
+	return slices.ContainsFunc(p.Snap.LimitsThrough(), func(then []design.Constraint) bool { return limitDiffers(then[j], p.Snap.Definition.Constraints[j]) })
 }
 
 // multiplierWords says what a multiplier is and when it moved. It does not say why: estimates move

@@ -14,8 +14,12 @@ import (
 
 // A reading that looks like a typing mistake is doubted, but never refused.
 
-// Expected is the prediction of a reading, its noise included, in the metric's unit.
-type Expected struct{ Mean, SD float64 }
+// Expected is the prediction of a reading, its noise included, in the metric's unit when it was
+// made.
+type Expected struct {
+	Mean, SD float64
+	Unit     string
+}
 
 // Doubt says why a value looks wrong. Several reasons may apply at once.
 type Doubt struct {
@@ -23,6 +27,7 @@ type Doubt struct {
 	Expected    *Expected // the prediction, if the value is more than oddSD standard deviations from it
 	Above       bool      // the value is above Extreme, the highest reading so far, else below it, the lowest
 	Extreme     *float64  // set if the value lies beyond all readings so far
+	ExtremeUnit string    // in which that reading was told
 	Share       bool      // a percentage that is not between 0 and 100, unlike all before
 	Limit       *float64  // the limit, if a first reading is more than a thousand times larger
 	Grave       bool      // doubted even if no person typed the value
@@ -108,7 +113,7 @@ func judge(value float64, m design.MetricInfo, expected *Expected, known Range) 
 	doubt.Grave = grave || impossible
 	if known.excludes(value) {
 		doubt.Above = value > known.High
-		doubt.Extreme = &known.Low
+		doubt.Extreme, doubt.ExtremeUnit = &known.Low, m.Unit
 		if doubt.Above {
 			doubt.Extreme = &known.High
 		}
@@ -235,7 +240,11 @@ func (snap *Snapshot) Predicted(t *Trial, metric string) *Expected {
 	if t.SettingsChanged || t.Decision == nil || !snap.hasModelOf(metric, t.Number) {
 		return nil
 	}
-	return t.Decision.PredictedReading(metric)
+	expected := t.Decision.PredictedReading(metric)
+	if expected != nil {
+		expected.Unit = snap.InUnitsOf(t.Decision.Seen).Unit(metric)
+	}
+	return expected
 }
 
 // hasModelOf reports whether a model fitted to readings of the metric was in force at decision
@@ -274,7 +283,7 @@ func (d *Decision) PredictedReading(metric string) *Expected {
 	if !(sd > 0) || math.IsInf(sd, 0) {
 		return nil
 	}
-	return &Expected{mean, sd}
+	return &Expected{Mean: mean, SD: sd}
 }
 
 // PredictedBy is Predicted for a trial that has not begun, given the decision that would be recorded
@@ -307,11 +316,27 @@ func (snap *Snapshot) doubtReading(m design.MetricInfo, value float64, expected 
 	if doubt == nil {
 		return nil
 	}
+	if doubt.Extreme != nil {
+		doubt.ExtremeUnit = snap.unitOf(m, *doubt.Extreme)
+	}
 	doubted := &Doubted{Metric: m.Name, Value: value, Expected: doubt.range95(known.orLimits(limitsOf(m))), Why: doubt.words(m, value), grave: doubt.Grave}
 	if expected != nil && doubt.Meant != nil && !doubt.Aside && snap.alikeInSize(m.Name) {
 		doubted.slip = expected.Mean
 	}
 	return doubted
+}
+
+// unitOf returns the unit in which a reading of that value was told, the present one if there is no
+// such reading.
+func (snap *Snapshot) unitOf(m design.MetricInfo, value float64) string {
+	if snap.UnitsChanged() {
+		for _, t := range snap.Trials {
+			if reading, told := t.Metrics[m.Name]; told && !t.Excluded && reading.Value == value {
+				return snap.UnitTold(t.Number, m.Name)
+			}
+		}
+	}
+	return m.Unit
 }
 
 // DoubtReadings returns the doubts about readings of a trial, 0 for one that has not begun: about
@@ -472,13 +497,14 @@ func (doubt *Doubt) words(m design.MetricInfo, value float64) string {
 		if doubt.Above {
 			extreme = "highest"
 		}
-		text = append(text, fmt.Sprintf("The %s so far is %s.", extreme, withUnit(*doubt.Extreme, m.Unit)))
+		text = append(text, fmt.Sprintf("The %s so far is %s.", extreme, withUnit(*doubt.Extreme, doubt.ExtremeUnit)))
 	}
 	if e := doubt.Expected; e != nil {
 		between := doubt.range95(Range{})
-		text = append(text, fmt.Sprintf("Here a reading between %s and %s is expected (95\u202f%%, noise included).", design.WriteBeside(between[0], e.SD), design.WithUnit(design.WriteBeside(between[1], e.SD), m.Unit, design.Thin)))
+		text = append(text, fmt.Sprintf("Here a reading between %s and %s is expected (95\u202f%%, noise included).", design.WriteBeside(between[0], e.SD), design.WithUnit(design.WriteBeside(between[1], e.SD), e.Unit, design.Thin)))
 	}
-	if doubt.Meant != nil {
+	// Across units, a power of ten is no sign of a mistake.
+	if sameUnit := (doubt.Extreme == nil || doubt.ExtremeUnit == m.Unit) && (doubt.Expected == nil || doubt.Expected.Unit == m.Unit); doubt.Meant != nil && sameUnit {
 		text = append(text, doubt.slipText(m.Unit))
 	}
 	return strings.Join(text, " ")

@@ -3,6 +3,7 @@ package ledger
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"headroom/internal/study/design"
@@ -57,8 +58,8 @@ func TestWhatIsGraveNoMatterWhoTells(t *testing.T) {
 		before   []float64
 		grave    bool
 	}{
-		{30, limited(""), &Expected{70, 5}, []float64{20, 75, 60, 66}, false}, {19, limited(""), &Expected{70, 5}, []float64{20, 75, 60, 66}, true}, {30, limited(""), &Expected{70, 3}, []float64{20, 75, 60, 66}, true},
-		{190, limited(""), &Expected{70, 25}, []float64{20, 75, 60, 66}, true}, {6.1, limited(""), nil, []float64{58, 75, 60, 66}, true}, {6.1, limited(""), nil, []float64{30, 75, 60, 66}, false},
+		{30, limited(""), &Expected{70, 5, ""}, []float64{20, 75, 60, 66}, false}, {19, limited(""), &Expected{70, 5, ""}, []float64{20, 75, 60, 66}, true}, {30, limited(""), &Expected{70, 3, ""}, []float64{20, 75, 60, 66}, true},
+		{190, limited(""), &Expected{70, 25, ""}, []float64{20, 75, 60, 66}, true}, {6.1, limited(""), nil, []float64{58, 75, 60, 66}, true}, {6.1, limited(""), nil, []float64{30, 75, 60, 66}, false},
 		{-72, limited(""), nil, []float64{61.7, 75.8, 58.4}, true}, {721, limited("%"), nil, nil, true}, {510, limited("mg", 0.5), nil, nil, true},
 	} {
 		if got := judge(c.value, c.about, c.expected, RangeOf(c.before...)); got == nil || got.Grave != c.grave {
@@ -94,6 +95,31 @@ func TestAProgramsExchangedReadingsStandInDoubt(t *testing.T) {
 		if doubted := trial.Doubted("yield") && trial.Doubted("impurity"); doubted != (trial.Number == 6) {
 			t.Errorf("trial %d has the doubts %+v", trial.Number, trial.Doubts)
 		}
+	}
+}
+
+// TestADoubtNamesTheUnitOfWhatItComparesWith, which may not be that of the reading; then no slip is
+// suspected.
+func TestADoubtNamesTheUnitOfWhatItComparesWith(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oven(t))
+	for number, impurity := range []float64{0.31, 0.32, 0.3, 0.33} {
+		b.add(Chosen, b.chosen(1))
+		b.add(Told, ToldData{Number: number + 1, Telling: Telling{Metrics: map[string]Reading{"impurity": {Value: impurity}}}})
+	}
+	d := b.snap.Definition
+	d.Constraints = slices.Clone(d.Constraints)
+	d.Constraints[0].Threshold, d.Constraints[0].Unit = 5000, "ppm"
+	b.add(Reconfigured, ReconfiguredData{Definition: d, Changes: []design.Change{{Path: "constraints[impurity].unit"}}, Reason: "finer"})
+	b.add(Chosen, b.chosen(1))
+	b.add(Told, ToldData{Number: 5, Telling: Telling{Metrics: map[string]Reading{"impurity": {Value: 3100}}}})
+	doubts := b.snap.Trial(5).Doubts
+	if want := "Impurity 3100\u202fppm? The highest so far is 0.33\u202f%."; len(doubts) != 1 || doubts[0].Why != want {
+		t.Errorf("a reading in ppm after some in per cent: %+v, want %q", doubts, want)
+	}
+	expected := judge(3100, design.MetricInfo{Name: "impurity", Unit: "ppm"}, &Expected{0.31, 0.01, "%"}, RangeOf())
+	if said := expected.words(design.MetricInfo{Name: "impurity", Unit: "ppm"}, 3100); said != "Impurity 3100\u202fppm? Here a reading between 0.290 and 0.330\u202f% is expected (95\u202f%, noise included)." {
+		t.Errorf("a reading in ppm where a decision foretold per cent: %s", said)
 	}
 }
 

@@ -61,9 +61,9 @@ func TestWhatWouldFitIsAsExpected(t *testing.T) {
 		expected *Expected
 		says     string
 	}{
-		{&Expected{Mean: 72, SD: 5}, "71\u202f% would fit: was the decimal point mistyped?"},
+		{&Expected{72, 5, "%"}, "71\u202f% would fit: was the decimal point mistyped?"},
 		{nil, "71\u202f% would fit: was the decimal point mistyped?"},
-		{&Expected{Mean: 40, SD: 3}, "71\u202f% would be among the other readings, though not as expected here: was the decimal point mistyped?"},
+		{&Expected{40, 3, "%"}, "71\u202f% would be among the other readings, though not as expected here: was the decimal point mistyped?"},
 	} {
 		got := judge(7100, m, c.expected, known)
 		if said := got.words(m, 7100); !strings.HasSuffix(said, c.says) {

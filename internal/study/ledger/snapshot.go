@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"slices"
 	"time"
 	"unsafe"
@@ -502,15 +503,35 @@ func (snap *Snapshot) DecisionsFrom(r Revision) int {
 // LimitsThrough returns, for each trial, the constraints in force when it was chosen, in the order
 // of the study.
 func (snap *Snapshot) LimitsThrough() [][]design.Constraint {
-	limits := make([][]design.Constraint, len(snap.Trials))
-	next, now := 0, snap.Definition.Constraints
+	return lists.Map(snap.Trials, func(t *Trial) []design.Constraint { return snap.limitsAt(t.ChosenSeq) })
+}
+
+// LimitsOfReadings returns, for each trial, the limits that its readings are judged by: those of
+// LimitsThrough, but of a metric whose unit was changed before the reading got its value, the limit
+// as it was by then. A number and its limit are in one unit.
+func (snap *Snapshot) LimitsOfReadings() [][]design.Constraint {
+	limits := snap.LimitsThrough()
+	if !snap.UnitsChanged() {
+		return limits
+	}
 	for i, t := range snap.Trials {
-		for ; next < len(snap.Revisions) && snap.Revisions[next].Seq < t.ChosenSeq; next++ {
-			now = snap.Revisions[next].Limits
+		limits[i] = slices.Clone(limits[i])
+		for j, c := range limits[i] {
+			if snap.UnitTold(t.Number, c.Metric) != snap.InUnitsOf(t.ChosenSeq).Unit(c.Metric) {
+				limits[i][j] = snap.limitsAt(snap.Since(t.Number, c.Metric))[j]
+			}
 		}
-		limits[i] = now
 	}
 	return limits
+}
+
+// limitsAt returns the constraints in force at event seq.
+func (snap *Snapshot) limitsAt(seq int64) []design.Constraint {
+	later, _ := slices.BinarySearchFunc(snap.Revisions, seq, func(r Revision, seq int64) int { return cmp.Compare(r.Seq, seq) })
+	if later == 0 {
+		return snap.Definition.Constraints
+	}
+	return snap.Revisions[later-1].Limits
 }
 
 // CompiledThen returns the present definition with the limits that a trial was chosen under.

@@ -141,6 +141,28 @@ func TestOnPaper(t *testing.T) {
 	p.sees("Trial 1 of On paper, printed")
 }
 
+// TestLongTextsFitOnPaper: an address as a reason or a note widens no table of the report beyond it,
+// nor the study's long name its sheets.
+func TestLongTextsFitOnPaper(t *testing.T) {
+	t.Parallel()
+	definition := buffer(strings.Repeat("W", 100))
+	id, address := site.makeStudy(t, definition), "https://notebook.example/records/"+strings.Repeat("c0ffee", 12)
+	site.play(t, id, 2)
+	study := "/studies/" + id
+	site.api(t, "POST", study+"/trials/1/corrections", map[string]any{"metrics": map[string]any{"yield": 50.5}, "reason": address}, nil)
+	site.ask(t, id, 1)
+	site.api(t, "POST", study+"/trials/3/tell", map[string]any{"metrics": map[string]any{"yield": 71.2}, "note": address}, nil)
+	p := newAdmin(t)
+	p.media(emulation.SetEmulatedMediaParams{Media: "print"})
+	p.size(687, 1000) // A4 without its margins
+	for _, path := range []string{study + "/report", study + "/trials/3/sheet"} {
+		p.open(path)
+		if wide := ask[[]string](p, `[...document.querySelectorAll("body *")].filter((e) => e.checkVisibility() && !e.closest("svg svg, .visually-hidden") && e.getBoundingClientRect().right > innerWidth + 1).map((e) => e.tagName + "." + e.className + " " + Math.round(e.getBoundingClientRect().right))`); len(wide) > 0 {
+			t.Errorf("%s is wider than the paper: %q", path, wide)
+		}
+	}
+}
+
 // TestAPrintedStudyFitsOnPaper: with eight parameters nothing on it is wider than a sheet.
 func TestAPrintedStudyFitsOnPaper(t *testing.T) {
 	t.Parallel()

@@ -165,13 +165,17 @@ func cell(number bool, text string) templ.Attributes {
 	if number {
 		classes = append(classes, "number")
 	}
-	if slices.ContainsFunc(strings.Fields(text), func(word string) bool { return utf8.RuneCountInString(word) > longestWhole }) {
+	if hasLongWord(text) {
 		classes = append(classes, "long")
 	}
 	if classes == nil {
 		return nil
 	}
 	return templ.Attributes{"class": strings.Join(classes, " ")}
+}
+
+func hasLongWord(text string) bool {
+	return slices.ContainsFunc(strings.Fields(text), func(word string) bool { return utf8.RuneCountInString(word) > longestWhole })
 }
 
 // StudyHead identifies the study that a page is about, and says what the viewer may do with it.

@@ -420,7 +420,7 @@ func (v Tried) Sheet(address string) (templates.SheetPage, error) {
 		return templates.SheetPage{}, err
 	}
 	d := v.Snap.Definition
-	sheet := templates.SheetPage{Study: v.Head, Card: v.card(), Address: address, Code: qrPath(code), Size: code.Size + 2*quietZone, Printed: words.Exact(v.Now)}
+	sheet := templates.SheetPage{Study: v.Head, Card: v.card(), Used: settingsOf(v.Snap.Definition, v.Trial.Parameters), Address: address, Code: qrPath(code), Size: code.Size + 2*quietZone, Printed: words.Exact(v.Now)}
 	for _, metric := range append(computedMetrics(d), Told(d)...) {
 		line, known := templates.SheetLine{Name: metric, Unit: d.Unit(metric), Limit: limitsText(d, metric)}, d.Metric(metric).Known
 		if m, there := v.Trial.Metrics[metric]; there {

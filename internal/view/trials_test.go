@@ -201,6 +201,8 @@ func TestWhatACorrectionReplacedIsInItsOwnUnit(t *testing.T) {
 	d.Parameters, d.Constraints = slices.Clone(d.Parameters), slices.Clone(d.Constraints)
 	d.Parameters[0].Unit, d.Parameters[1].Unit, d.Constraints[0].Unit, d.Objective.Unit = "L", "psi", "ppm", "mg"
 	b.add(ledger.Reconfigured, ledger.ReconfiguredData{Definition: d, Changes: []design.Change{{Path: "constraints[impurity].unit", Before: json.RawMessage(`"%"`), After: json.RawMessage(`"ppm"`)}}, Reason: "finer"})
+	sheet := must.Get(b.facts(0).Of(b.snap.Trial(1)).Sheet("http://headroom.test"))(t)
+	says(t, "what to set, and the blanks for what was used", whole(sheet.Card.Settings)+whole(sheet.Used), []string{"Name:flow Value:2 Unit:mL", "Name:flow Value:2 Unit:L"}, nil)
 	b.tell(1, map[string]float64{"impurity": 3000})
 	b.add(ledger.Corrected, ledger.CorrectedData{Number: 1, Reason: "typo",
 		Metrics:    map[string]ledger.CorrectedValue{"yield": {Before: &ledger.Reading{Value: 60}, After: &ledger.Reading{Value: 61}}, "impurity": {Before: &ledger.Reading{Value: 3000}, After: &ledger.Reading{Value: 4000}}},

@@ -299,8 +299,9 @@ type SheetPage struct {
 	Study   StudyHead
 	Card    Card
 	Lines   []SheetLine
-	Address string // of the trial's page
-	Code    string // the address as the path of a QR code, Size modules wide
+	Used    []Setting // to be written down, in today's units, in which forms ask for them
+	Address string    // of the trial's page
+	Code    string    // the address as the path of a QR code, Size modules wide
 	Size    int
 	Printed string
 }

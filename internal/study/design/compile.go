@@ -52,7 +52,7 @@ func (b *compiler) space() {
 	c := b.out
 	c.space = newSpace(c.Def.Parameters, c.Def.Unavailable)
 	b.unavailable()
-	c.Config.Space.Dims = lists.Map(c.space.axes, func(a axis) optimizer.Dim { return a.dim(c.Def.Model.Inputs == inputsRaw) })
+	c.Config.Space.Dims = lists.Map(c.space.axes, func(a *axis) optimizer.Dim { return a.dim(c.Def.Model.Inputs == inputsRaw) })
 	b.candidates()
 	b.limits()
 	c.Config.Space.Settle = c.space.settle
@@ -144,7 +144,7 @@ func (b *compiler) unavailable() {
 			b.faults.Add(at, nil, "%s", UnknownName("parameter", name, names))
 			continue
 		}
-		a := &c.space.axes[i]
+		a := c.space.axes[i]
 		if a.Type == Remainder || a.Type == Real && a.step == 0 && c.Def.Candidates == nil {
 			b.faults.Add(at, nil, "%s takes any value in its range; only choices, whole numbers, steps and candidates can be unavailable", name)
 			continue
@@ -513,7 +513,7 @@ func (b *compiler) anyAvailable() bool {
 	if b.out.arms != nil {
 		return slices.Contains(b.out.Config.Space.Available, true)
 	}
-	return !slices.ContainsFunc(b.out.space.axes, func(a axis) bool { return a.levels > 0 && len(a.unavailable) >= a.levels })
+	return !slices.ContainsFunc(b.out.space.axes, func(a *axis) bool { return a.levels > 0 && len(a.unavailable) >= a.levels })
 }
 
 // verifyLimits reports input constraints without a value somewhere in the space.

@@ -55,7 +55,8 @@ type comparison struct {
 	text        string
 	left, right formula
 	strict      bool
-	turned      bool // it is written with > or >=, right before left
+	turned      bool    // it is written with > or >=, right before left
+	scale       float64 // size of the numbers that it compares, for its slack
 }
 
 // sides returns both values; defined is false if either has none.

@@ -90,8 +90,8 @@ func (c *Compiled) knownFunction(context map[string]float64, f *Faults) func(int
 		g := byCost[constraint]
 		r := c.space.rows.Get().(*row)
 		defer c.space.rows.Put(r)
-		for i := range c.space.axes {
-			r[i] = c.space.axes[i].physical(u[i])
+		for i, a := range c.space.axes {
+			r[i] = a.physical(u[i])
 		}
 		return g.clamp(g.value(g.withContext(r, len(c.space.axes), brought)))
 	}

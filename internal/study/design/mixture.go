@@ -7,7 +7,7 @@ import (
 
 // hasMixture reports whether some parameters share a total.
 func (s *space) hasMixture() bool {
-	return slices.ContainsFunc(s.axes, func(a axis) bool { return a.Type == Remainder })
+	return slices.ContainsFunc(s.axes, func(a *axis) bool { return a.Type == Remainder })
 }
 
 // fill implements optimizer.Space.Fill: it moves a point of the unit cube, in place, to one at
@@ -23,12 +23,12 @@ func (s *space) fill(u []float64) {
 	r := s.rows.Get().(*row)
 	defer s.rows.Put(r)
 	x := r[:len(s.axes)]
-	for i := range s.axes {
-		x[i] = s.axes[i].physical(u[i])
+	for i, a := range s.axes {
+		x[i] = a.physical(u[i])
 	}
 	shared := make([]bool, len(s.axes))
-	for i := range s.axes {
-		if a := &s.axes[i]; a.Type == Remainder {
+	for _, a := range s.axes {
+		if a.Type == Remainder {
 			s.distribute(a, x, u, shared)
 		}
 	}
@@ -50,7 +50,7 @@ func (s *space) distribute(a *axis, x, u []float64, shared []bool) {
 		low, high = low+s.axes[j].low, high+s.axes[j].high
 	}
 	for n, j := range parts {
-		part := &s.axes[j]
+		part := s.axes[j]
 		low, high = low-part.low, high-part.high
 		least, most := math.Max(part.low, left-a.high-high), math.Min(part.high, left-a.low-low)
 		x[j] = part.nearestBetween(least, most, cutSimplex(u[j], least-part.low, most-part.low, left-a.low-low-part.low, len(parts)-n))

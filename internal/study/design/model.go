@@ -44,7 +44,7 @@ func (k byMetric[T]) at(metric string) *T {
 
 // modelReader reads the model's settings and collects faults.
 type modelReader struct {
-	axes    []axis
+	axes    []*axis
 	dims    []optimizer.Dim
 	metrics []string // modelled ones
 	arms    int      // number of candidates, 0 without

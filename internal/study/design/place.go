@@ -31,7 +31,7 @@ func (c *Compiled) PlaceUsed(s Settings, location string) (Settings, optimizer.P
 // returned as it is.
 func (c *Compiled) OnStep(parameter string, v Value) Value {
 	var f Faults
-	a := &c.space.axes[c.space.index[parameter]]
+	a := c.space.axes[c.space.index[parameter]]
 	x := a.read(v, parameter, strictness{round: c.arms == nil}, &f)
 	if a.Type == Categorical || len(f) > 0 {
 		return v
@@ -91,8 +91,7 @@ func (c *Compiled) brokenConstraint(x []float64, s Settings, location string) (f
 // held, and the names of the held parameters in the order of the study.
 func (c *Compiled) Holding(held Settings, location string) (config *optimizer.Config, names []string, f Faults) {
 	at := map[int]float64{}
-	for i := range c.space.axes {
-		a := &c.space.axes[i]
+	for i, a := range c.space.axes {
 		v, given := held[a.Name]
 		if !given {
 			continue

@@ -42,8 +42,8 @@ type axis struct {
 	unavailable map[Value]bool
 }
 
-func newAxis(p Parameter, index map[string]int, gone []Value) axis {
-	a := axis{Parameter: p, of: lists.Map(p.Of, func(name string) int { return index[name] })}
+func newAxis(p Parameter, index map[string]int, gone []Value) *axis {
+	a := &axis{Parameter: p, of: lists.Map(p.Of, func(name string) int { return index[name] })}
 	if p.Type == Categorical {
 		a.levels = len(p.Choices)
 	} else {
@@ -181,10 +181,9 @@ func (p Parameter) Spread(most int) []Value {
 
 // space is the set of settings that can be tried, in physical values, one number per parameter.
 type space struct {
-	axes   []axis
+	axes   []*axis
 	index  map[string]int // by parameter name
 	limits []comparison
-	scales []float64   // size of the numbers that each limit compares, for its slack
 	probes [][]float64 // allowed points spread over the space, or the candidates
 	steps  []float64   // of the recurrence that fills the space
 	rows   *sync.Pool
@@ -195,7 +194,7 @@ func newSpace(parameters []Parameter, gone map[string][]Value) *space {
 	for i, p := range parameters {
 		s.index[p.Name] = i
 	}
-	s.axes = lists.Map(parameters, func(p Parameter) axis { return newAxis(p, s.index, gone[p.Name]) })
+	s.axes = lists.Map(parameters, func(p Parameter) *axis { return newAxis(p, s.index, gone[p.Name]) })
 	return s
 }
 
@@ -208,18 +207,18 @@ func recurrenceSteps(d int) []float64 {
 	return lists.Of(d, func(i int) float64 { return math.Pow(phi, -float64(i+1)) })
 }
 
-func namesOf(axes []axis) []string {
-	return lists.Map(axes, func(a axis) string { return a.Name })
+func namesOf(axes []*axis) []string {
+	return lists.Map(axes, func(a *axis) string { return a.Name })
 }
 
 // variables returns the variables of expressions: the parameters' numbers, then the context's.
 func (s *space) variables(context []string) variables {
 	v := variables{index: map[string]int{}, choices: map[string]bool{}}
-	for i := range s.axes {
-		if s.axes[i].Type == Categorical {
-			v.choices[s.axes[i].Name] = true
+	for i, a := range s.axes {
+		if a.Type == Categorical {
+			v.choices[a.Name] = true
 		} else {
-			v.index[s.axes[i].Name] = i
+			v.index[a.Name] = i
 		}
 	}
 	for i, name := range context {
@@ -230,8 +229,8 @@ func (s *space) variables(context []string) variables {
 
 // remainders sets each remainder to what the other parameters leave.
 func (s *space) remainders(x []float64) {
-	for i := range s.axes {
-		if a := &s.axes[i]; a.Type == Remainder {
+	for i, a := range s.axes {
+		if a.Type == Remainder {
 			x[i] = *a.Total
 			for _, j := range a.of {
 				x[i] -= x[j]
@@ -242,8 +241,7 @@ func (s *space) remainders(x []float64) {
 
 // inBounds reports whether the remainders are within their bounds, up to rounding.
 func (s *space) inBounds(x []float64) bool {
-	for i := range s.axes {
-		a := &s.axes[i]
+	for i, a := range s.axes {
 		if a.Type != Remainder {
 			continue
 		}
@@ -262,7 +260,7 @@ func (a *axis) size() float64 {
 // broken returns the index of the first limit that does not hold at x, or −1.
 func (s *space) broken(x []float64, slack float64) int {
 	for i, limit := range s.limits {
-		if !limit.holds(x, slack*s.scales[i]) {
+		if !limit.holds(x, slack*limit.scale) {
 			return i
 		}
 	}
@@ -270,8 +268,8 @@ func (s *space) broken(x []float64, slack float64) int {
 }
 
 func (s *space) available(x []float64) bool {
-	for i := range s.axes {
-		if a := &s.axes[i]; a.unavailable != nil && a.unavailable[a.setting(x[i])] {
+	for i, a := range s.axes {
+		if a.unavailable != nil && a.unavailable[a.setting(x[i])] {
 			return false
 		}
 	}
@@ -299,14 +297,13 @@ func (s *space) settle(u []float64) bool {
 	r := s.rows.Get().(*row)
 	defer s.rows.Put(r)
 	x := r[:len(s.axes)]
-	for i := range s.axes {
-		a := &s.axes[i]
+	for i, a := range s.axes {
 		u[i], x[i] = a.settle(u[i])
 	}
 	s.remainders(x)
 	inBounds := s.inBounds(x)
-	for i := range s.axes {
-		if a := &s.axes[i]; a.Type == Remainder {
+	for i, a := range s.axes {
+		if a.Type == Remainder {
 			x[i] = a.snap(x[i])
 			u[i] = a.unit(x[i])
 		}
@@ -317,16 +314,16 @@ func (s *space) settle(u []float64) bool {
 // physicals returns the physical values at unit coordinates, rounded as settings have them.
 func (s *space) physicals(u []float64) []float64 {
 	x := make([]float64, len(s.axes))
-	for i := range s.axes {
-		if a := &s.axes[i]; a.Type == Categorical {
+	for i, a := range s.axes {
+		if a.Type == Categorical {
 			x[i] = a.physical(u[i])
 		} else {
 			x[i] = a.rounded(a.snap(a.physical(u[i]))) // snap keeps steps that decimals cannot, such as 1e90
 		}
 	}
 	s.remainders(x)
-	for i := range s.axes {
-		if a := &s.axes[i]; a.Type == Remainder {
+	for i, a := range s.axes {
+		if a.Type == Remainder {
 			x[i] = a.rounded(x[i])
 		}
 	}
@@ -340,8 +337,8 @@ func (s *space) units(x []float64) []float64 {
 // settings returns physical values as settings, without rounding.
 func (s *space) settings(x []float64) Settings {
 	out := make(Settings, len(x))
-	for i := range s.axes {
-		out[s.axes[i].Name] = s.axes[i].setting(x[i])
+	for i, a := range s.axes {
+		out[a.Name] = a.setting(x[i])
 	}
 	return out
 }
@@ -349,8 +346,7 @@ func (s *space) settings(x []float64) Settings {
 // lookup returns the physical values of settings that were accepted once.
 func (s *space) lookup(settings Settings) []float64 {
 	x := make([]float64, len(s.axes))
-	for i := range s.axes {
-		a := &s.axes[i]
+	for i, a := range s.axes {
 		v := settings[a.Name]
 		x[i] = v.Number
 		if a.Type == Categorical {
@@ -386,8 +382,7 @@ type strictness struct {
 func (s *space) read(settings Settings, location string, how strictness, f *Faults) (x []float64, ok bool) {
 	before, known := len(*f), 0
 	x = make([]float64, len(s.axes))
-	for i := range s.axes {
-		a := &s.axes[i]
+	for i, a := range s.axes {
 		v, given := settings[a.Name]
 		switch {
 		case given:
@@ -410,8 +405,7 @@ func (s *space) read(settings Settings, location string, how strictness, f *Faul
 func (s *space) readRemainders(x []float64, settings Settings, location string, how strictness, f *Faults) {
 	given := slices.Clone(x)
 	s.remainders(x)
-	for i := range s.axes {
-		a := &s.axes[i]
+	for i, a := range s.axes {
 		if a.Type != Remainder {
 			continue
 		}
@@ -447,7 +441,7 @@ func (s *space) readRemainders(x []float64, settings Settings, location string, 
 func (s *space) remainderTolerance(a *axis, x []float64, how strictness) float64 {
 	all := a.displayError(a.high) + 1e-6*a.size()
 	for _, j := range a.of {
-		part := &s.axes[j]
+		part := s.axes[j]
 		if all += part.displayError(x[j]); how.round {
 			all += part.step / 2
 		}
@@ -533,11 +527,11 @@ const (
 // are tried.
 func (s *space) sample(arms [][]float64) {
 	points := s.points(arms)
-	s.scales = make([]float64, len(s.limits))
-	for i, limit := range s.limits {
+	for i := range s.limits {
+		limit := &s.limits[i]
 		for _, x := range points {
 			if left, right, defined := limit.sides(x); defined {
-				s.scales[i] = math.Max(s.scales[i], math.Max(math.Abs(left), math.Abs(right)))
+				limit.scale = max(limit.scale, math.Abs(left), math.Abs(right))
 			}
 		}
 	}
@@ -564,14 +558,14 @@ func (s *space) sample(arms [][]float64) {
 // of one is the violation of the other.
 func (s *space) oppositeLimits() (one, other *comparison) {
 	points := s.points(nil)
-	for i := range s.limits {
-		for j := range s.limits[:i] {
+	for i, limit := range s.limits {
+		for _, before := range s.limits[:i] {
 			if !slices.ContainsFunc(points, func(x []float64) bool {
-				left, right, _ := s.limits[i].sides(x)
-				left2, right2, _ := s.limits[j].sides(x)
-				return !(math.Abs(left-right+left2-right2) <= personSlack*(s.scales[i]+s.scales[j]))
+				left, right, _ := limit.sides(x)
+				left2, right2, _ := before.sides(x)
+				return !(math.Abs(left-right+left2-right2) <= personSlack*(limit.scale+before.scale))
 			}) {
-				return &s.limits[j], &s.limits[i]
+				return &before, &limit
 			}
 		}
 	}
@@ -645,8 +639,7 @@ func (s *space) spread(n int) [][]float64 {
 // nearestSettable returns the physical values nearest to u that can be set.
 func (s *space) nearestSettable(u []float64) []float64 {
 	x := make([]float64, len(u))
-	for i := range s.axes {
-		a := &s.axes[i]
+	for i, a := range s.axes {
 		x[i] = a.physical(u[i])
 		if a.step > 0 {
 			x[i] = a.snap(x[i])

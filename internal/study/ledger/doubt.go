@@ -21,18 +21,21 @@ type Expected struct {
 	Unit     string
 }
 
-// Doubt says why a value looks wrong. Several reasons may apply at once.
+// Doubt says why a value of a metric looks wrong, with everything it is judged by. Several reasons
+// may apply at once.
 type Doubt struct {
-	Implausible []float64 // the plausible range, if the value lies outside
-	Expected    *Expected // the prediction, if the value is more than oddSD standard deviations from it
-	Above       bool      // the value is above Extreme, the highest reading so far, else below it, the lowest
-	Extreme     *float64  // set if the value lies beyond all readings so far
-	ExtremeUnit string    // in which that reading was told
-	Share       bool      // a percentage that is not between 0 and 100, unlike all before
-	Limit       *float64  // the limit, if a first reading is more than a thousand times larger
-	Grave       bool      // doubted even if no person typed the value
-	Meant       *Slip     // the likely mistake, if there is one
-	Aside       bool      // the meant value is among the other readings but more than oddSD from the prediction
+	value         float64
+	metric        design.MetricInfo
+	expected      *Expected // nil if no model has learnt the metric
+	known, limits Range     // ranges of the other readings and of the metric's limits
+	extremeUnit   string    // in which the highest or lowest of the other readings was told
+
+	Implausible bool  // outside the metric's plausible range
+	NoShare     bool  // a percentage that is not between 0 and 100, unlike all before
+	Unexpected  bool  // more than oddSD standard deviations from the prediction
+	OverLimit   bool  // a first reading more than a thousand times larger than the limit
+	Grave       bool  // doubted even if no person typed the value
+	Meant       *Slip // the likely mistake, if there is one
 }
 
 // Slip is a common mistake in typing a number: the number that was probably meant, and the power of
@@ -80,109 +83,85 @@ func (snap *Snapshot) Likely(t *Trial, metric string, value float64) bool {
 	return snap.Range(metric, t.Number).closeTo(value)
 }
 
-// suspect is a value of a metric with everything it is judged by.
-type suspect struct {
-	value         float64
-	metric        design.MetricInfo
-	expected      *Expected // nil if no model has learnt the metric
-	known, limits Range     // ranges of the other readings and of the metric's limits
-}
-
 // judge returns the doubt about a value of a metric, nil if there is none. expected is nil if no
 // model has learnt the metric; known is the range of other readings.
 func judge(value float64, m design.MetricInfo, expected *Expected, known Range) *Doubt {
-	s := suspect{value, m, expected, known, limitsOf(m)}
-	doubt := &Doubt{Share: s.isNoShare()}
-	if !s.plausible(value) {
-		doubt.Implausible = m.Plausible
-	}
+	doubt := &Doubt{value: value, metric: m, expected: expected, known: known, limits: limitsOf(m), extremeUnit: m.Unit}
+	doubt.Implausible, doubt.NoShare = !doubt.plausible(value), doubt.isNoShare()
 	var odd, grave bool
 	switch {
 	case expected != nil:
-		odd, grave = s.judgeByPrediction(doubt)
+		odd, grave = doubt.judgeByPrediction()
 	case known.Count >= fewestToJudge:
 		grave = known.largest() > 0 && known.farFrom(value) // readings that are all 0 have no size
-		odd = grave || known.offByPower(value, s.fits)
+		odd = grave || known.offByPower(value, doubt.fits)
 	default:
-		odd, grave = s.judgeByFew(doubt)
+		odd, grave = doubt.judgeByFew()
 	}
-	impossible := doubt.Implausible != nil || doubt.Share
+	impossible := doubt.Implausible || doubt.NoShare
 	if !odd && !impossible {
 		return nil
 	}
-	doubt.Grave = grave || impossible
-	if known.excludes(value) {
-		doubt.Above = value > known.High
-		doubt.Extreme, doubt.ExtremeUnit = &known.Low, m.Unit
-		if doubt.Above {
-			doubt.Extreme = &known.High
-		}
-	}
-	doubt.Meant = s.likelySlip(doubt.Share)
-	doubt.Aside = doubt.Meant != nil && expected != nil && expected.distance(doubt.Meant.Meant) > oddSD
+	doubt.Grave, doubt.Meant = grave || impossible, doubt.likelySlip()
 	return doubt
 }
 
 // plausible reports whether x is in the range that people called plausible, true if they gave none.
-func (s *suspect) plausible(x float64) bool {
-	p := s.metric.Plausible
+func (doubt *Doubt) plausible(x float64) bool {
+	p := doubt.metric.Plausible
 	return len(p) != 2 || p[0] <= x && x <= p[1]
 }
 
 // isNoShare reports whether the value is in per cent but not between 0 and 100, unlike all before
 // it.
-func (s *suspect) isNoShare() bool {
-	return s.metric.Unit == "%" && len(s.metric.Plausible) == 0 && s.known.within(share) && s.limits.within(share) &&
-		share.beyondBy(s.value) > s.known.slack(s.limits)
+func (doubt *Doubt) isNoShare() bool {
+	return doubt.metric.Unit == "%" && len(doubt.metric.Plausible) == 0 && doubt.known.within(share) && doubt.limits.within(share) &&
+		share.beyondBy(doubt.value) > doubt.known.slack(doubt.limits)
 }
 
 // fits reports whether x would be as predicted or, without a prediction, like the readings.
-func (s *suspect) fits(x float64) bool {
-	if s.expected != nil {
-		return s.expected.fits(x)
+func (doubt *Doubt) fits(x float64) bool {
+	if doubt.expected != nil {
+		return doubt.expected.fits(x)
 	}
-	return s.known.orLimits(s.limits).closeTo(x)
+	return doubt.known.orLimits(doubt.limits).closeTo(x)
 }
 
 // judgeByPrediction judges the value by its prediction.
-func (s *suspect) judgeByPrediction(doubt *Doubt) (odd, grave bool) {
-	distance := s.expected.distance(s.value)
-	if distance > oddSD {
-		doubt.Expected = s.expected
-	}
-	odd = distance > oddSD || distance > fitSD && s.known.offByPower(s.value, s.fits)
-	grave = distance > graveSD || distance > oddSD && s.known.Count >= fewestToJudge && s.known.farFrom(s.value)
+func (doubt *Doubt) judgeByPrediction() (odd, grave bool) {
+	distance, known := doubt.expected.distance(doubt.value), doubt.known
+	doubt.Unexpected = distance > oddSD
+	odd = doubt.Unexpected || distance > fitSD && known.offByPower(doubt.value, doubt.fits)
+	grave = distance > graveSD || doubt.Unexpected && known.Count >= fewestToJudge && known.farFrom(doubt.value)
 	return odd, grave
 }
 
 // judgeByFew judges the value by the first few readings, or by the limits before there are any.
-func (s *suspect) judgeByFew(doubt *Doubt) (odd, grave bool) {
-	few := s.known.orLimits(s.limits)
-	most, steps := fewReadingSteps[min(few.Count, fewestToJudge-1)], few.stepsTo(s.value)
-	if largest := s.limits.largest(); s.known.Count == 0 && s.limits.Count > 0 && math.Abs(s.value) > math.Pow10(mostPowers)*largest {
-		doubt.Limit = &largest
-	}
-	grave = doubt.Limit != nil || steps > most.odd
-	odd = grave || steps > most.slip && slipOf(s.value, s.fits) != nil || few.High == few.Low && s.known.offByPower(s.value, s.fits)
+func (doubt *Doubt) judgeByFew() (odd, grave bool) {
+	few := doubt.known.orLimits(doubt.limits)
+	most, steps := fewReadingSteps[min(few.Count, fewestToJudge-1)], few.stepsTo(doubt.value)
+	doubt.OverLimit = doubt.known.Count == 0 && doubt.limits.Count > 0 && math.Abs(doubt.value) > math.Pow10(mostPowers)*doubt.limits.largest()
+	grave = doubt.OverLimit || steps > most.odd
+	odd = grave || steps > most.slip && slipOf(doubt.value, doubt.fits) != nil || few.High == few.Low && doubt.known.offByPower(doubt.value, doubt.fits)
 	return odd, grave
 }
 
 // likelySlip returns the first slip that leads from something plausible to the value: from the
 // prediction, from among the readings, from near them, or from a share of a hundred.
-func (s *suspect) likelySlip(noShare bool) *Slip {
+func (doubt *Doubt) likelySlip() *Slip {
 	for _, from := range []struct {
 		tried bool
 		fits  func(float64) bool
 	}{
-		{s.expected != nil, s.fits},
-		{s.known.excludes(s.value), s.known.contains},
-		{!s.known.closeTo(s.value), s.fits},
-		{noShare && s.known.Count == 0, share.contains},
+		{doubt.expected != nil, doubt.fits},
+		{doubt.known.excludes(doubt.value), doubt.known.contains},
+		{!doubt.known.closeTo(doubt.value), doubt.fits},
+		{doubt.NoShare && doubt.known.Count == 0, share.contains},
 	} {
 		if !from.tried {
 			continue
 		}
-		if slip := slipOf(s.value, func(x float64) bool { return from.fits(x) && s.plausible(x) }); slip != nil {
+		if slip := slipOf(doubt.value, func(x float64) bool { return from.fits(x) && doubt.plausible(x) }); slip != nil {
 			return slip
 		}
 	}
@@ -316,11 +295,11 @@ func (snap *Snapshot) doubtReading(m design.MetricInfo, value float64, expected 
 	if doubt == nil {
 		return nil
 	}
-	if doubt.Extreme != nil {
-		doubt.ExtremeUnit = snap.unitOf(m, *doubt.Extreme)
+	if known.excludes(value) {
+		doubt.extremeUnit = snap.unitOf(m, doubt.extreme())
 	}
-	doubted := &Doubted{Metric: m.Name, Value: value, Expected: doubt.range95(known.orLimits(limitsOf(m))), Why: doubt.words(m, value), grave: doubt.Grave}
-	if expected != nil && doubt.Meant != nil && !doubt.Aside && snap.alikeInSize(m.Name) {
+	doubted := &Doubted{Metric: m.Name, Value: value, Expected: doubt.range95(), Why: doubt.words(), grave: doubt.Grave}
+	if expected != nil && doubt.Meant != nil && !doubt.aside() && snap.alikeInSize(m.Name) {
 		doubted.slip = expected.Mean
 	}
 	return doubted
@@ -464,55 +443,77 @@ func isPowerOf(used, chosen float64) bool {
 }
 
 // range95 returns the range in which a reading would have been expected.
-func (doubt *Doubt) range95(known Range) []float64 {
-	switch e := doubt.Expected; {
-	case e != nil:
+func (doubt *Doubt) range95() []float64 {
+	switch e := doubt.expected; {
+	case doubt.Unexpected:
 		return []float64{e.Mean - optimizer.Normal95*e.SD, e.Mean + optimizer.Normal95*e.SD}
-	case doubt.Implausible != nil:
-		return doubt.Implausible
-	case doubt.Share:
+	case doubt.Implausible:
+		return doubt.metric.Plausible
+	case doubt.NoShare:
 		return []float64{share.Low, share.High}
-	case doubt.Limit != nil:
-		most := math.Pow10(mostPowers) * math.Abs(*doubt.Limit)
+	case doubt.OverLimit:
+		most := math.Pow10(mostPowers) * doubt.limits.largest()
 		return []float64{-most, most}
 	}
+	known := doubt.known.orLimits(doubt.limits)
 	return []float64{known.Low, known.High}
 }
 
 // words says why a value is doubted and what may have been meant: "Yield 712 %? The highest so far
 // is 75 %. 71.2 % would fit: was the decimal point meant elsewhere?"
-func (doubt *Doubt) words(m design.MetricInfo, value float64) string {
-	text := []string{design.OpeningName(m.Name) + " " + withUnit(value, m.Unit) + "?"}
-	if p := doubt.Implausible; p != nil {
-		text = append(text, fmt.Sprintf("Plausible is %s to %s.", withUnit(p[0], ""), withUnit(p[1], m.Unit)))
+func (doubt *Doubt) words() string {
+	m, known := doubt.metric, doubt.known
+	text := []string{design.OpeningName(m.Name) + " " + withUnit(doubt.value, m.Unit) + "?"}
+	if doubt.Implausible {
+		text = append(text, fmt.Sprintf("Plausible is %s to %s.", withUnit(m.Plausible[0], ""), withUnit(m.Plausible[1], m.Unit)))
 	}
-	if doubt.Share {
+	if doubt.NoShare {
 		text = append(text, "A share of a whole is 0 to "+withUnit(share.High, m.Unit)+".")
 	}
-	if doubt.Limit != nil {
-		text = append(text, fmt.Sprintf("That is more than a thousand times its limit, %s.", withUnit(*doubt.Limit, m.Unit)))
+	if doubt.OverLimit {
+		text = append(text, fmt.Sprintf("That is more than a thousand times its limit, %s.", withUnit(doubt.limits.largest(), m.Unit)))
 	}
-	if doubt.Extreme != nil {
-		extreme := "lowest"
-		if doubt.Above {
-			extreme = "highest"
+	if known.excludes(doubt.value) {
+		which := "lowest"
+		if doubt.value > known.High {
+			which = "highest"
 		}
-		text = append(text, fmt.Sprintf("The %s so far is %s.", extreme, withUnit(*doubt.Extreme, doubt.ExtremeUnit)))
+		text = append(text, fmt.Sprintf("The %s so far is %s.", which, withUnit(doubt.extreme(), doubt.extremeUnit)))
 	}
-	if e := doubt.Expected; e != nil {
-		between := doubt.range95(Range{})
+	if e := doubt.expected; doubt.Unexpected {
+		between := doubt.range95()
 		text = append(text, fmt.Sprintf("Here a reading between %s and %s is expected (95\u202f%%, noise included).", design.WriteBeside(between[0], e.SD), design.WithUnit(design.WriteBeside(between[1], e.SD), e.Unit, design.Thin)))
 	}
-	// Across units, a power of ten is no sign of a mistake.
-	if sameUnit := (doubt.Extreme == nil || doubt.ExtremeUnit == m.Unit) && (doubt.Expected == nil || doubt.Expected.Unit == m.Unit); doubt.Meant != nil && sameUnit {
-		text = append(text, doubt.slipText(m.Unit))
+	if doubt.Meant != nil && doubt.inOneUnit() {
+		text = append(text, doubt.slipText())
 	}
 	return strings.Join(text, " ")
 }
 
-func (doubt *Doubt) slipText(unit string) string {
-	slip, would := doubt.Meant, " would fit: "
-	if doubt.Aside {
+// extreme is the highest of the other readings for a value above them all, else the lowest.
+func (doubt *Doubt) extreme() float64 {
+	if doubt.value > doubt.known.High {
+		return doubt.known.High
+	}
+	return doubt.known.Low
+}
+
+// inOneUnit reports whether what the words compare the value with is in its unit. Across units, a
+// power of ten is no sign of a mistake.
+func (doubt *Doubt) inOneUnit() bool {
+	unit := doubt.metric.Unit
+	return (!doubt.known.excludes(doubt.value) || doubt.extremeUnit == unit) && (!doubt.Unexpected || doubt.expected.Unit == unit)
+}
+
+// aside reports whether the meant value is among the other readings but more than oddSD from the
+// prediction.
+func (doubt *Doubt) aside() bool {
+	return doubt.expected != nil && doubt.expected.distance(doubt.Meant.Meant) > oddSD
+}
+
+func (doubt *Doubt) slipText() string {
+	slip, unit, would := doubt.Meant, doubt.metric.Unit, " would fit: "
+	if doubt.aside() {
 		would = " would be among the other readings, though not as expected here: "
 	}
 	would = withUnit(slip.Meant, unit) + would

@@ -118,7 +118,7 @@ func TestADoubtNamesTheUnitOfWhatItComparesWith(t *testing.T) {
 		t.Errorf("a reading in ppm after some in per cent: %+v, want %q", doubts, want)
 	}
 	expected := judge(3100, design.MetricInfo{Name: "impurity", Unit: "ppm"}, &Expected{0.31, 0.01, "%"}, RangeOf())
-	if said := expected.words(design.MetricInfo{Name: "impurity", Unit: "ppm"}, 3100); said != "Impurity 3100\u202fppm? Here a reading between 0.290 and 0.330\u202f% is expected (95\u202f%, noise included)." {
+	if said := expected.words(); said != "Impurity 3100\u202fppm? Here a reading between 0.290 and 0.330\u202f% is expected (95\u202f%, noise included)." {
 		t.Errorf("a reading in ppm where a decision foretold per cent: %s", said)
 	}
 }

@@ -343,9 +343,9 @@ func TestBook(t *testing.T) {
 	snap := must.Get(one.Create(t.Context(), by, d))(t)
 	at := design.Settings{"x1": design.NumberValue(0.5), "x2": design.NumberValue(0.25)}
 	for i, s := range []*study.Service{one, other, one, other} {
-		_, number, err := s.AddTrial(t.Context(), by, snap.ID, study.OwnTrial{Parameters: at})
-		if err != nil || number != i+1 {
-			t.Fatalf("trial %d became %d, %v", i+1, number, err)
+		_, numbers, err := s.AddTrial(t.Context(), by, snap.ID, study.OwnTrial{Parameters: at})
+		if err != nil || numbers[0] != i+1 {
+			t.Fatalf("trial %d became %d, %v", i+1, numbers, err)
 		}
 	}
 	// other has seen everything, one has not seen trial 4.

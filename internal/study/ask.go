@@ -35,31 +35,23 @@ func (s *Service) Ask(ctx context.Context, cmd Command, id string, ask Ask) (*le
 	}
 }
 
-// AddTrial begins a trial that a person chose and returns its number.
-func (s *Service) AddTrial(ctx context.Context, cmd Command, id string, own OwnTrial) (*ledger.Snapshot, int, error) {
+// AddTrial begins a trial that a person chose and returns its number, as Ask does.
+func (s *Service) AddTrial(ctx context.Context, cmd Command, id string, own OwnTrial) (*ledger.Snapshot, []int, error) {
 	base, err := s.recent(ctx, id)
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, err
 	}
 	if !knowsNames(base, own.Metrics, own.Parameters) || !own.CouldFit() { // before the study is locked, see change
 		_, err := s.ruleOwn(ctx, cmd, base, own)
-		return nil, 0, err
+		return nil, nil, err
 	}
-	return firstOf(s.choose(ctx, cmd, id, func(ctx context.Context, snap *ledger.Snapshot) (ruling, error) {
+	return s.choose(ctx, cmd, id, func(ctx context.Context, snap *ledger.Snapshot) (ruling, error) {
 		ruled, err := s.ruleOwn(ctx, cmd, snap, own)
 		if err != nil {
 			return ruled, err
 		}
 		return ruled.confirmedBy(cmd, func() []Doubt { return DoubtOwn(ruled.foreseen(snap), own, ruled.decision()) })
-	}))
-}
-
-// firstOf returns the result of a command that begins one trial.
-func firstOf(snap *ledger.Snapshot, numbers []int, err error) (*ledger.Snapshot, int, error) {
-	if err != nil {
-		return nil, 0, err
-	}
-	return snap, numbers[0], nil
+	})
 }
 
 func (s *Models) ruleOwn(ctx context.Context, cmd Command, snap *ledger.Snapshot, own OwnTrial) (ruling, error) {
@@ -101,11 +93,11 @@ func (s *Service) Forecast(ctx context.Context, cmd Command, id string, own OwnT
 	return ruled.foreseen(snap), ruled.decision(), nil
 }
 
-// Replicate begins a trial with the settings of an earlier one and returns its number.
-func (s *Service) Replicate(ctx context.Context, cmd Command, id string, number int) (*ledger.Snapshot, int, error) {
-	return firstOf(s.choose(ctx, cmd, id, func(ctx context.Context, snap *ledger.Snapshot) (ruling, error) {
+// Replicate begins a trial with the settings of an earlier one and returns its number, as Ask does.
+func (s *Service) Replicate(ctx context.Context, cmd Command, id string, number int) (*ledger.Snapshot, []int, error) {
+	return s.choose(ctx, cmd, id, func(ctx context.Context, snap *ledger.Snapshot) (ruling, error) {
 		return s.ruleReplicate(ctx, cmd, snap, number)
-	}))
+	})
 }
 
 // ruleReplicate also takes over the values for known constraints that came with the earlier trial.

@@ -65,7 +65,7 @@ func (a *API) trialOperations() operations {
 		"addTrial": changing(a, madeTrial, Operation{
 			Summary: "Add a trial of your own choice", Status: 201, Answer: ledger.Trial{},
 		}, func(r *http.Request, cmd study.Command, own study.OwnTrial) (*ledger.Snapshot, []int, error) {
-			return single(a.Studies.AddTrial(r.Context(), cmd, request.StudyID(r), own))
+			return a.Studies.AddTrial(r.Context(), cmd, request.StudyID(r), own)
 		}),
 		"replicate": changing(a, madeTrial, Operation{
 			Summary: "Ask for the same settings again on purpose", BodyOptional: true, Status: 201, Answer: ledger.Trial{},
@@ -74,7 +74,7 @@ func (a *API) trialOperations() operations {
 			if err != nil {
 				return nil, nil, err
 			}
-			return single(a.Studies.Replicate(r.Context(), cmd, request.StudyID(r), number))
+			return a.Studies.Replicate(r.Context(), cmd, request.StudyID(r), number)
 		}),
 		"tell": changingTrial(a, Operation{Summary: "Report results of a trial", Light: true}, a.Studies.Tell),
 		"undo": changingTrial(a, Operation{Summary: "Take back your own last results of a trial, within a minute", BodyOptional: true},
@@ -159,11 +159,6 @@ func madeTrial(after *ledger.Snapshot, numbers []int) reply {
 	return reply{fmt.Sprintf("/api/v1/studies/%s/trials/%d", after.ID, made.Number), made}
 }
 
-// single returns the result of a change that concerns one trial.
-func single(after *ledger.Snapshot, number int, err error) (*ledger.Snapshot, []int, error) {
-	return after, []int{number}, err
-}
-
 // changingTrial returns an operation that changes the trial in the path.
 func changingTrial[Q any](a *API, operation Operation, do func(ctx context.Context, cmd study.Command, id string, number int, given Q) (*ledger.Snapshot, error)) Operation {
 	if operation.Answer == nil {
@@ -175,7 +170,7 @@ func changingTrial[Q any](a *API, operation Operation, do func(ctx context.Conte
 			return nil, nil, err
 		}
 		after, err := do(r.Context(), cmd, request.StudyID(r), number, given)
-		return single(after, number, err)
+		return after, []int{number}, err
 	})
 }
 

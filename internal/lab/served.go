@@ -141,9 +141,10 @@ func (s servicePlayer) look(ctx context.Context, snap *ledger.Snapshot, trials i
 }
 
 // memoryStore is a study.Store of one study in memory, for a game that is played and forgotten. It
-// ignores which study is asked for, keeps no idempotency keys, expects no version, and stores no
-// verification.
+// ignores which study is asked for, keeps no idempotency keys, expects no version, and has nothing
+// of what verifications need, which no game is.
 type memoryStore struct {
+	study.Store
 	choosing, mutex sync.Mutex // the latter guards what follows
 	events          []ledger.Event
 	after           *ledger.Snapshot
@@ -192,13 +193,3 @@ func (b *memoryStore) Summaries(context.Context, study.Listing) ([]ledger.Summar
 	defer b.mutex.Unlock()
 	return []ledger.Summary{b.after.Summary()}, nil
 }
-
-func (b *memoryStore) Ends(context.Context, string) (row, last study.Known, err error) {
-	b.mutex.Lock()
-	defer b.mutex.Unlock()
-	end := study.Known{Version: b.after.Version, Hash: b.after.Hash}
-	return end, end, nil
-}
-
-func (b *memoryStore) KeepVerified(context.Context, string, study.Verified) error { return nil }
-func (b *memoryStore) Verified(context.Context, string) (*study.Verified, error)  { return nil, nil }

@@ -202,15 +202,7 @@ func (c *Compiled) KnownOfSettings(points []Settings) [][]float64 {
 	if len(c.given) == 0 || !c.Def.Foreseeable() {
 		return nil
 	}
-	var r row
-	rows := make([][]float64, len(points))
-	for i := range points {
-		rows[i] = make([]float64, len(c.ConstraintNames))
-		for _, g := range c.given {
-			rows[i][g.cost] = g.clamp(g.at(&r, c.space.lookup(points[i]), nil))
-		}
-	}
-	return rows
+	return lists.Map(points, func(s Settings) []float64 { return c.Def.KnownInOrder(c.KnownNow(s, nil, map[string]float64{})) })
 }
 
 // CouldFit reports whether no more contexts and sampled metrics are named than a study can have.

@@ -42,18 +42,9 @@ func (k byMetric[T]) at(metric string) *T {
 	return k.rest
 }
 
-// modelReader reads the model's settings and collects faults.
-type modelReader struct {
-	axes    []*axis
-	dims    []optimizer.Dim
-	metrics []string // modelled ones
-	arms    int      // number of candidates, 0 without
-	faults  *Faults
-}
-
 // readKeyed reads a setting that is one value or an object by metric. isOne reports whether an
 // object is itself one value.
-func readKeyed[T any](r modelReader, raw json.RawMessage, location string, isOne func(map[string]json.RawMessage) bool, one func(json.RawMessage, string) *T) byMetric[T] {
+func readKeyed[T any](b *compiler, raw json.RawMessage, location string, isOne func(map[string]json.RawMessage) bool, one func(json.RawMessage, string) *T) byMetric[T] {
 	if policy.Absent(raw) {
 		return byMetric[T]{}
 	}
@@ -63,7 +54,7 @@ func readKeyed[T any](r modelReader, raw json.RawMessage, location string, isOne
 	}
 	k := byMetric[T]{by: map[string]*T{}}
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
-		if r.faults.Full() {
+		if b.faults.Full() {
 			break
 		}
 		at, value := location+"."+Shorten(name), byName[name]
@@ -71,10 +62,10 @@ func readKeyed[T any](r modelReader, raw json.RawMessage, location string, isOne
 		case policy.Absent(value):
 		case name == "default":
 			k.rest = one(value, at)
-		case slices.Contains(r.metrics, name):
+		case slices.Contains(b.out.MetricNames, name):
 			k.by[name] = one(value, at)
 		default:
-			r.faults.Add(at, nil, "%s", UnknownName("modelled metric", name, r.metrics))
+			b.faults.Add(at, nil, "%s", UnknownName("modelled metric", name, b.out.MetricNames))
 		}
 	}
 	return k
@@ -82,16 +73,16 @@ func readKeyed[T any](r modelReader, raw json.RawMessage, location string, isOne
 
 func notOne(map[string]json.RawMessage) bool { return false }
 
-// number returns a function that reads a number between bounds.
-func (r modelReader) number(low, high float64) func(json.RawMessage, string) *float64 {
+// numberReader returns a function that reads a number between bounds.
+func (b *compiler) numberReader(low, high float64) func(json.RawMessage, string) *float64 {
 	return func(raw json.RawMessage, location string) *float64 {
 		var x float64
 		if policy.Absent(raw) || json.Unmarshal(raw, &x) != nil || !Finite(x) {
-			r.faults.Add(location, raw, "must be a number, or an object of numbers by metric with \"default\" for the rest")
+			b.faults.Add(location, raw, "must be a number, or an object of numbers by metric with \"default\" for the rest")
 			return nil
 		}
 		if x < low || x > high {
-			r.faults.Add(location, x, "%s must be between %s and %s", formatNumber(x), formatNumber(low), formatNumber(high))
+			b.faults.Add(location, x, "%s must be between %s and %s", formatNumber(x), formatNumber(low), formatNumber(high))
 			return nil
 		}
 		return &x
@@ -106,45 +97,45 @@ type kernelChoice struct {
 
 func isKernel(m map[string]json.RawMessage) bool { return m["name"] != nil || m["matrix"] != nil }
 
-func (r modelReader) kernel(raw json.RawMessage, location string) *kernelChoice {
+func (b *compiler) readKernel(raw json.RawMessage, location string) *kernelChoice {
 	var k kernelChoice
 	if raw[0] == '"' && json.Unmarshal(raw, &k.name) == nil {
-		return r.named(k, location)
+		return b.namedKernel(k, location)
 	}
 	m := policy.AsObject(raw)
 	if m == nil {
-		r.faults.Add(location, nil, "must be the name of a kernel, %s, or an object with a name", orList(kernel.Names))
+		b.faults.Add(location, nil, "must be the name of a kernel, %s, or an object with a name", orList(kernel.Names))
 		return nil
 	}
 	for _, key := range slices.Sorted(maps.Keys(m)) {
 		if key != "name" && key != "matrix" {
-			r.faults.Add(location+"."+Shorten(key), nil, "a kernel has a name, and a matrix if it is a covariance")
+			b.faults.Add(location+"."+Shorten(key), nil, "a kernel has a name, and a matrix if it is a covariance")
 			return nil
 		}
 	}
 	if name, given := m["name"]; given && json.Unmarshal(name, &k.name) != nil {
-		r.faults.Add(location+".name", nil, "must be the name of a kernel")
+		b.faults.Add(location+".name", nil, "must be the name of a kernel")
 		return nil
 	}
 	matrix := m["matrix"]
 	if policy.Absent(matrix) {
-		return r.named(k, location+".name")
+		return b.namedKernel(k, location+".name")
 	}
 	k.name = cmp.Or(k.name, kernelOfMatrix)
 	var rows [][]*float64
-	switch {
+	switch arms := len(b.out.arms); {
 	case k.name != kernelOfMatrix:
-		r.faults.Add(location+".matrix", nil, "only the kernel \"covariance\" has a matrix")
+		b.faults.Add(location+".matrix", nil, "only the kernel \"covariance\" has a matrix")
 	case json.Unmarshal(matrix, &rows) != nil || rows == nil:
-		r.faults.Add(location+".matrix", nil, "must be a list of rows of numbers")
-	case r.arms == 0:
-		r.faults.Add(location, nil, "a covariance is between candidates; give candidates")
-	case r.arms > maxMatrixArms:
-		r.faults.Add(location, nil, "a covariance is possible for at most %d candidates; there are %d", maxMatrixArms, r.arms)
-	case len(rows) != r.arms:
-		r.faults.Add(location+".matrix", len(rows), "has %s; there are %d candidates", Count(len(rows), "row", "rows"), r.arms)
+		b.faults.Add(location+".matrix", nil, "must be a list of rows of numbers")
+	case arms == 0:
+		b.faults.Add(location, nil, "a covariance is between candidates; give candidates")
+	case arms > maxMatrixArms:
+		b.faults.Add(location, nil, "a covariance is possible for at most %d candidates; there are %d", maxMatrixArms, arms)
+	case len(rows) != arms:
+		b.faults.Add(location+".matrix", len(rows), "has %s; there are %d candidates", Count(len(rows), "row", "rows"), arms)
 	default:
-		k.matrix = r.covariance(rows, location+".matrix")
+		k.matrix = b.readCovariance(rows, location+".matrix")
 	}
 	if k.matrix == nil {
 		return nil
@@ -152,22 +143,22 @@ func (r modelReader) kernel(raw json.RawMessage, location string) *kernelChoice 
 	return &k
 }
 
-// covariance checks the matrix, a row of numbers for each candidate; nil if it is faulty.
-func (r modelReader) covariance(rows [][]*float64, location string) [][]float64 {
+// readCovariance checks the matrix, a row of numbers for each candidate; nil if it is faulty.
+func (b *compiler) readCovariance(rows [][]*float64, location string) [][]float64 {
 	matrix := make([][]float64, len(rows))
 	for i, row := range rows {
-		if len(row) != r.arms {
-			r.faults.Add(fmt.Sprintf("%s[%d]", location, i), len(row), "has %s; there are %d candidates", Count(len(row), "number", "numbers"), r.arms)
+		if len(row) != len(b.out.arms) {
+			b.faults.Add(fmt.Sprintf("%s[%d]", location, i), len(row), "has %s; there are %d candidates", Count(len(row), "number", "numbers"), len(b.out.arms))
 			return nil
 		}
 		matrix[i] = make([]float64, len(row))
 		for j, x := range row {
 			if x == nil {
-				r.faults.Add(fmt.Sprintf("%s[%d][%d]", location, i, j), nil, "must be a number, not null")
+				b.faults.Add(fmt.Sprintf("%s[%d][%d]", location, i, j), nil, "must be a number, not null")
 				return nil
 			}
 			if math.Abs(*x) > mostVariance {
-				r.faults.Add(fmt.Sprintf("%s[%d][%d]", location, i, j), *x, "must be at most %s in size; use other units", formatNumber(mostVariance))
+				b.faults.Add(fmt.Sprintf("%s[%d][%d]", location, i, j), *x, "must be at most %s in size; use other units", formatNumber(mostVariance))
 				return nil
 			}
 			matrix[i][j] = *x
@@ -176,65 +167,65 @@ func (r modelReader) covariance(rows [][]*float64, location string) [][]float64 
 	return matrix
 }
 
-func (r modelReader) named(k kernelChoice, location string) *kernelChoice {
+func (b *compiler) namedKernel(k kernelChoice, location string) *kernelChoice {
 	switch {
 	case slices.Contains(kernel.Names, k.name):
 		return &k
 	case k.name == kernelOfMatrix:
-		r.faults.Add(location, k.name, `a covariance needs its matrix: {"name": "covariance", "matrix": [[…]]}`)
+		b.faults.Add(location, k.name, `a covariance needs its matrix: {"name": "covariance", "matrix": [[…]]}`)
 	default:
-		r.faults.Add(location, Shorten(k.name), "%s", UnknownName("kernel", k.name, append(slices.Clone(kernel.Names), kernelOfMatrix)))
+		b.faults.Add(location, Shorten(k.name), "%s", UnknownName("kernel", k.name, append(slices.Clone(kernel.Names), kernelOfMatrix)))
 	}
 	return nil
 }
 
-// lengthscales reads one number for all parameters, a list, or an object by parameter.
-func (r modelReader) lengthscales(raw json.RawMessage, location string) *[]float64 {
-	before := len(*r.faults)
-	lengths := make([]float64, len(r.dims))
+// readLengthscales reads one number for all parameters, a list, or an object by parameter.
+func (b *compiler) readLengthscales(raw json.RawMessage, location string) *[]float64 {
+	before := len(*b.faults)
+	lengths := make([]float64, len(b.out.Config.Space.Dims))
 	var list []json.RawMessage
 	byName := policy.AsObject(raw)
 	switch {
 	case json.Unmarshal(raw, &list) == nil && list != nil:
 		if len(list) != len(lengths) {
-			r.faults.Add(location, len(list), "has %s; there are %d parameters", Count(len(list), "lengthscale", "lengthscales"), len(lengths))
+			b.faults.Add(location, len(list), "has %s; there are %d parameters", Count(len(list), "lengthscale", "lengthscales"), len(lengths))
 			return nil
 		}
 		for i, value := range list {
-			lengths[i] = r.lengthscale(i, value, fmt.Sprintf("%s[%d]", location, i))
+			lengths[i] = b.readLengthscale(i, value, fmt.Sprintf("%s[%d]", location, i))
 		}
 	case byName != nil:
-		names := namesOf(r.axes)
+		names := namesOf(b.out.space.axes)
 		for i, name := range names {
 			if value, given := byName[name]; given {
-				lengths[i] = r.lengthscale(i, value, location+"."+name)
+				lengths[i] = b.readLengthscale(i, value, location+"."+name)
 			} else {
-				r.faults.Add(location+"."+name, nil, "is missing; give a lengthscale for every parameter")
+				b.faults.Add(location+"."+name, nil, "is missing; give a lengthscale for every parameter")
 			}
 		}
-		addUnknown(r.faults, location, "parameter", byName, names)
+		addUnknown(b.faults, location, "parameter", byName, names)
 	default:
 		for i := range lengths {
-			if lengths[i] = r.lengthscale(i, raw, location); len(*r.faults) > before {
+			if lengths[i] = b.readLengthscale(i, raw, location); len(*b.faults) > before {
 				break
 			}
 		}
 	}
-	if len(*r.faults) > before {
+	if len(*b.faults) > before {
 		return nil
 	}
 	return &lengths
 }
 
-func (r modelReader) lengthscale(i int, raw json.RawMessage, location string) float64 {
+func (b *compiler) readLengthscale(i int, raw json.RawMessage, location string) float64 {
 	var x float64
-	extent := extentOf(r.dims[i])
+	extent := extentOf(b.out.Config.Space.Dims[i])
 	switch {
 	case policy.Absent(raw) || json.Unmarshal(raw, &x) != nil:
-		r.faults.Add(location, raw, "must be a number, a list with one per parameter, an object by parameter, or an object of these by metric")
+		b.faults.Add(location, raw, "must be a number, a list with one per parameter, an object by parameter, or an object of these by metric")
 	case x < leastLengthscale*extent || x > mostLengthscale*extent:
-		r.faults.Add(location, x, "%s must be between %.3g and %.3g, the range of %s being %.3g in the kernel's inputs",
-			formatNumber(x), leastLengthscale*extent, mostLengthscale*extent, r.axes[i].Name, extent)
+		b.faults.Add(location, x, "%s must be between %.3g and %.3g, the range of %s being %.3g in the kernel's inputs",
+			formatNumber(x), leastLengthscale*extent, mostLengthscale*extent, b.out.space.axes[i].Name, extent)
 	}
 	return x
 }
@@ -249,8 +240,8 @@ func extentOf(d optimizer.Dim) float64 {
 
 // isByParameter reports whether an object of lengthscales is by parameter, not by metric.
 // Parameters and metrics never share a name.
-func (r modelReader) isByParameter(m map[string]json.RawMessage) bool {
-	return m["default"] == nil && !slices.ContainsFunc(r.metrics, func(name string) bool { return m[name] != nil })
+func (b *compiler) isByParameter(m map[string]json.RawMessage) bool {
+	return m["default"] == nil && !slices.ContainsFunc(b.out.MetricNames, func(name string) bool { return m[name] != nil })
 }
 
 type givenModel struct {
@@ -260,13 +251,12 @@ type givenModel struct {
 }
 
 func (b *compiler) readModel() givenModel {
-	c, m := b.out, b.out.Def.Model
-	r := modelReader{axes: c.space.axes, dims: c.Config.Space.Dims, metrics: c.MetricNames, arms: len(c.arms), faults: b.faults}
+	m := b.out.Def.Model
 	return givenModel{
-		kernels:   readKeyed(r, m.Kernel, "model.kernel", isKernel, r.kernel),
-		lengths:   readKeyed(r, m.Lengthscales, "model.lengthscales", r.isByParameter, r.lengthscales),
-		variances: readKeyed(r, m.Variance, "model.variance", notOne, r.number(leastVariance, mostVariance)),
-		lambdas:   readKeyed(r, m.Lambda, "model.lambda", notOne, r.number(leastVariance, mostVariance)),
-		noises:    readKeyed(r, m.NoiseVariance, "model.noise_variance", notOne, r.number(leastNoise, mostNoise)),
+		kernels:   readKeyed(b, m.Kernel, "model.kernel", isKernel, b.readKernel),
+		lengths:   readKeyed(b, m.Lengthscales, "model.lengthscales", b.isByParameter, b.readLengthscales),
+		variances: readKeyed(b, m.Variance, "model.variance", notOne, b.numberReader(leastVariance, mostVariance)),
+		lambdas:   readKeyed(b, m.Lambda, "model.lambda", notOne, b.numberReader(leastVariance, mostVariance)),
+		noises:    readKeyed(b, m.NoiseVariance, "model.noise_variance", notOne, b.numberReader(leastNoise, mostNoise)),
 	}
 }

@@ -60,19 +60,6 @@ type remote struct {
 	asides  io.Writer     // for what is no answer of the server
 }
 
-// remoteTrial is what these commands write of a trial.
-type remoteTrial struct {
-	Number     int64          `json:"number"`
-	Status     string         `json:"status"`
-	Parameters map[string]any `json:"parameters"`
-	Metrics    map[string]struct {
-		Value  json.Number  `json:"value"`
-		StdDev *json.Number `json:"stddev"`
-	} `json:"metrics"`
-	Doubts   []struct{ Why string }    `json:"doubts"`
-	Decision *struct{ Because string } `json:"decision"`
-}
-
 const remoteHelp = `It asks the server at HEADROOM_URL (else the one of this machine) with the API token in HEADROOM_TOKEN, which “headroom token” makes on the
 server's machine. Flags may stand anywhere.`
 
@@ -343,7 +330,7 @@ func askRemote(set *flag.FlagSet) action {
 		if err != nil {
 			return err
 		}
-		var answer struct{ Trials []remoteTrial }
+		var answer struct{ Trials []ledger.Trial }
 		if err := r.post(ctx, args[0], "ask", map[string]any{"count": *count, "held": held}, &answer); err != nil {
 			return err
 		}
@@ -408,7 +395,7 @@ func (r *remote) postOf(ctx context.Context, args []string, what string, body an
 	if err != nil || number < 1 {
 		return fmt.Errorf("%q is not the number of a trial", args[1])
 	}
-	var trial remoteTrial
+	var trial ledger.Trial
 	if err := r.post(ctx, args[0], fmt.Sprintf("trials/%d/%s", number, what), body, &trial); err != nil || r.asJSON {
 		return err
 	}
@@ -547,17 +534,17 @@ func (r *remote) follow(stream io.Reader, after *int64) error {
 	}
 }
 
-func (r *remote) writeTrial(trial remoteTrial) error {
+func (r *remote) writeTrial(trial ledger.Trial) error {
 	var words strings.Builder
 	fmt.Fprintf(&words, "trial %d, %s\n", trial.Number, trial.Status)
 	for _, name := range slices.Sorted(maps.Keys(trial.Parameters)) {
-		fmt.Fprintf(&words, "  %s\t%v\n", name, trial.Parameters[name])
+		fmt.Fprintf(&words, "  %s\t%s\n", name, trial.Parameters[name])
 	}
 	for _, name := range slices.Sorted(maps.Keys(trial.Metrics)) {
 		told := trial.Metrics[name]
-		fmt.Fprintf(&words, "  %s\t%s", name, told.Value)
+		fmt.Fprintf(&words, "  %s\t%s", name, design.NumberValue(told.Value))
 		if told.StdDev != nil {
-			fmt.Fprintf(&words, "±%s", *told.StdDev)
+			fmt.Fprintf(&words, "±%s", design.NumberValue(*told.StdDev))
 		}
 		words.WriteByte('\n')
 	}

@@ -28,6 +28,7 @@ import (
 	"headroom/internal/http/problem"
 	"headroom/internal/must"
 	"headroom/internal/mutation"
+	"headroom/internal/study/ledger"
 )
 
 const limitedStudy = `{"name": "remote", "parameters": [{"name": "temperature", "type": "real", "low": 20, "high": 60}],
@@ -199,7 +200,7 @@ func TestCommandsAskAgainUnderOneKey(t *testing.T) {
 	}))
 	defer server.Close()
 	r := &remote{address: server.URL, token: "secret", out: io.Discard}
-	var answer struct{ Trials []remoteTrial }
+	var answer struct{ Trials []ledger.Trial }
 	must.Do(t, r.post(t.Context(), "study", "ask", map[string]int64{"count": 2}, &answer))
 	if len(asked) != 3 || asked[0] != asked[1] || asked[1] != asked[2] || asked[0].key == "" || asked[0].credentials != "Bearer secret" || asked[0].body != `{"count":2}` {
 		t.Errorf("asked %+v", asked)

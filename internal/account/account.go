@@ -225,14 +225,6 @@ const (
 // Roles has all roles, from least to most.
 var Roles = []Role{Viewer, Operator, Admin}
 
-// ParseRole returns the role of that name.
-func ParseRole(name string) (Role, error) {
-	if slices.Contains(Roles, Role(name)) {
-		return Role(name), nil
-	}
-	return "", fmt.Errorf("%q is not a role: use %s, %s or %s", name, Viewer, Operator, Admin)
-}
-
 // Includes reports whether r may do all that other may. An unknown role includes nothing and is
 // included in nothing.
 func (r Role) Includes(other Role) bool {
@@ -354,10 +346,10 @@ func checkName(name string) error {
 
 // CheckRole returns *Invalid unless role is one of the roles.
 func CheckRole(role Role) error {
-	if _, err := ParseRole(string(role)); err != nil {
-		return &Invalid{"role", err.Error()}
+	if slices.Contains(Roles, role) {
+		return nil
 	}
-	return nil
+	return &Invalid{"role", fmt.Sprintf("%q is not a role: use %s, %s or %s", role, Viewer, Operator, Admin)}
 }
 
 // lastYear is the last year that RFC 3339 can represent.

@@ -264,7 +264,7 @@ func firstEffect(n int, a, b *Round) (decision, seen int) {
 	from := func(t, looking int) {
 		decision, seen = min(decision, max(t, n)), min(seen, max(looking, n))
 	}
-	if a.Arm != b.Arm || a.Excluded != b.Excluded || a.Gone != b.Gone || !slices.Equal(a.Now, b.Now) || !slices.Equal(a.Point, b.Point) {
+	if a.Arm != b.Arm || a.Excluded != b.Excluded || a.Gone != b.Gone || !slices.Equal(a.Now, b.Now) || !slices.Equal(a.Point, b.Point) || !slices.Equal(a.Asked, b.Asked) {
 		from(n, n)
 	}
 	if a.Suggested != b.Suggested || a.Draw.Seed != b.Draw.Seed || !slices.Equal(a.Draw.Z, b.Draw.Z) || !slices.Equal(a.Costs, b.Costs) {

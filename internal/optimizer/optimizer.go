@@ -156,6 +156,7 @@ type History struct {
 type Round struct {
 	Point     []float64 // unit coordinates
 	Arm       int       // index of the candidate, −1 without candidates
+	Asked     []float64 // unit coordinates of the settings suggested, where others were used; else nil
 	Suggested bool      // false for a person's own choice and for imported rows
 	Excluded  bool      // leaves the data, the kernel matrix and the multipliers
 	Gone      bool      // its settings are no longer available: it is neither recommended nor the incumbent
@@ -262,7 +263,7 @@ type NoiseAt struct {
 // Engine is the version of the optimizer's rules, which every decision records. It changes whenever
 // the same history could lead to a different suggestion. Decisions of another engine are not
 // replayed.
-const Engine = "26"
+const Engine = "27"
 
 // Place is one point: its unit coordinates, and its index among the candidates (−1 without
 // candidates).

@@ -267,12 +267,15 @@ func (s *decision) WorksChance(ctx context.Context, at []Place) ([]float64, erro
 }
 
 // avoided are settings that are not suggested again: those of a trial that failed because of its
-// settings and, until something new has been read, those of one that failed by chance or was
-// abandoned. Otherwise an algorithm that learned nothing from the trial would repeat it. On a
-// continuous space, settings within avoidedReach of these count as the same.
+// settings, those in whose place others were used and, until something new has been read, those of
+// one that failed by chance or was abandoned. Otherwise an algorithm that learned nothing of them
+// would repeat them. On a continuous space, settings within avoidedReach of these count as the
+// same, and around those that were not used at most what lies nearer than what was.
 type avoided struct {
 	points  [][]float64 // unit coordinates
+	used    [][]float64 // where they were not used: what was
 	inputs  [][]float64 // of the points
+	reach   []float64   // of the points, see avoidedReach
 	inverse []float64   // 1/(length an input is measured by)
 }
 
@@ -287,7 +290,11 @@ func (s *decision) listAvoided() *avoided {
 	for i := range s.history.Rounds {
 		r := &s.history.Rounds[i]
 		if ending, ended := r.ending(t); ended && !r.Excluded && (ending.Cause == BySettings || !s.readBetween(ending.From, t)) {
-			out.points = append(out.points, r.Point)
+			out.points, out.used = append(out.points, r.Point), append(out.used, nil)
+		}
+		read := func(reading Reading) bool { return reading.seenAt(t) }
+		if r.Asked != nil && !r.Excluded && slices.ContainsFunc(r.Readings, read) {
+			out.points, out.used = append(out.points, r.Asked), append(out.used, r.Point)
 		}
 	}
 	if len(out.points) == 0 {
@@ -300,8 +307,25 @@ func (s *decision) listAvoided() *avoided {
 		}
 		out.inverse = space.inputLengthscales(lengthscales)
 		out.inputs = lists.Map(out.points, space.features)
+		for i, used := range out.used {
+			reach := avoidedReach
+			if used != nil {
+				reach = min(reach, math.Sqrt(out.apart(space.features(used), out.inputs[i])))
+			}
+			out.reach = append(out.reach, reach)
+		}
 	}
 	return out
+}
+
+// apart is the square of the distance of two places, by their kernel inputs.
+func (a *avoided) apart(x, y []float64) float64 {
+	sum := 0.0
+	for c := range x {
+		d := (x[c] - y[c]) * a.inverse[c]
+		sum += d * d
+	}
+	return sum
 }
 
 // isAvoided tells whether a place is among the settings that the next decision avoids.
@@ -313,12 +337,10 @@ func (s *decision) isAvoided(p Place) bool {
 		return slices.ContainsFunc(s.avoided.points, func(u []float64) bool { return slices.Equal(u, p.U) })
 	}
 	x := s.cfg.Space.features(p.U)
-	return slices.ContainsFunc(s.avoided.inputs, func(y []float64) bool {
-		sum := 0.0
-		for c := range x {
-			d := (x[c] - y[c]) * s.avoided.inverse[c]
-			sum += d * d
+	for i, y := range s.avoided.inputs {
+		if s.avoided.apart(x, y) <= s.avoided.reach[i]*s.avoided.reach[i] {
+			return true
 		}
-		return sum <= avoidedReach*avoidedReach
-	})
+	}
+	return false
 }

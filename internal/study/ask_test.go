@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -302,4 +303,70 @@ func TestWhereNothingMayBeChosen(t *testing.T) {
 	}
 	ruled, err := b.service.ruleAsk(t.Context(), Command{By: "Ana"}, b.snap, Ask{})
 	b.refused(ruled, err, ErrConflict, "No setting may be chosen now: config allows none of the settings. Loosen a limit, make settings available again, or change the algorithm.")
+}
+
+// hill is a study of two numbers whose yield rises to 10 at 7 and 7, under a limit on their sum.
+func hill() design.Definition {
+	side := func(name string) design.Parameter {
+		return design.Parameter{Name: name, Type: design.Real, Low: new(0.0), High: new(10.0)}
+	}
+	return design.Definition{Name: "Hill", Parameters: []design.Parameter{side("a"), side("b")}, Objective: design.Objective{Metric: "yield", Direction: "maximize"},
+		Constraints: []design.Constraint{{Metric: "sum", Op: "<=", Threshold: 11}}, Algorithm: design.Algorithm{Horizon: 30}, Seed: 1}
+}
+
+func onHill(at design.Settings) map[string]float64 {
+	a, b := at["a"].Number, at["b"].Number
+	return map[string]float64{"yield": 10 * math.Exp(-((a-7)*(a-7)+(b-7)*(b-7))/18), "sum": a + b}
+}
+
+// asksAgain counts the suggestions after the first design that lie as near to an earlier one as the
+// settings of one trial differ from those of another by rounding.
+func asksAgain(b *bench) (again int) {
+	near := func(p, q design.Settings) bool {
+		return math.Hypot(p["a"].Number-q["a"].Number, p["b"].Number-q["b"].Number) < 1e-3
+	}
+	for n := 6; n <= len(b.snap.Trials); n++ {
+		for before := 1; before < n; before++ {
+			if near(b.snap.Chosen(n), b.snap.Chosen(before)) {
+				again++
+				break
+			}
+		}
+	}
+	return again
+}
+
+// TestWhatALimitIsAwaitedOfIsNotReadAgain: its reading will say what another one would.
+func TestWhatALimitIsAwaitedOfIsNotReadAgain(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, hill())
+	for n := 1; n <= 14; n++ {
+		b.ask(1)
+		b.tell(n, map[string]float64{"yield": onHill(b.snap.Trial(n).Parameters)["yield"]})
+	}
+	if again := asksAgain(b); again > 0 {
+		t.Errorf("%d of 14 trials were asked for again", again)
+	}
+}
+
+// TestSettingsThatAreNotRunAreNotAskedForAgain: an instrument that is 1.5 too high will be so again.
+func TestSettingsThatAreNotRunAreNotAskedForAgain(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, hill())
+	for n := 1; n <= 24; n++ {
+		used := b.ask(1).Trial(n).Parameters.Clone()
+		used["a"] = design.NumberValue(min(used["a"].Number+1.5, 10))
+		told := ledger.Telling{Parameters: used, Metrics: map[string]ledger.Reading{}}
+		for metric, value := range onHill(used) {
+			told.Metrics[metric] = ledger.Reading{Value: value}
+		}
+		b.must(ruleTell(b.snap, n, told))
+	}
+	if again := asksAgain(b); again > 0 {
+		t.Errorf("%d of 24 trials were asked for again", again)
+	}
+	v, err := verifyEvents(t.Context(), b.events)
+	if text, _ := json.Marshal(v); err != nil || !v.OK || v.Checked != 24 {
+		t.Errorf("%v %s", err, text)
+	}
 }

@@ -283,8 +283,12 @@ func (snap *Snapshot) History(c *design.Compiled) *optimizer.History {
 				own[k].Expected, own[k].InDoubt = snap.slipExplains(t, name)
 			}
 		}
+		var asked []float64
+		if t.SettingsChanged && t.Origin == Suggested {
+			asked = c.Locate(r.chosen, nil).U
+		}
 		rounds[i] = optimizer.Round{
-			Point: r.place.U, Arm: r.place.Arm, Suggested: t.Freely(), Excluded: t.Excluded, Gone: r.gone,
+			Point: r.place.U, Arm: r.place.Arm, Asked: asked, Suggested: t.Freely(), Excluded: t.Excluded, Gone: r.gone,
 			Closed: closedRounds(seen, r.closed), Readings: own, Costs: c.Def.KnownInOrder(r.known), Now: c.Def.KnownInOrder(r.knownNow), Draw: t.Decision.Draw(c.Def.Algorithm.Name),
 		}
 	}

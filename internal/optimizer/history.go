@@ -244,6 +244,11 @@ func (r *Round) closedAt(t int) bool {
 	return ended
 }
 
+// countsAt tells whether the round is in the data of decision t with a reading.
+func (r *Round) countsAt(t int) bool {
+	return !r.Excluded && slices.ContainsFunc(r.Readings, func(reading Reading) bool { return reading.seenAt(t) })
+}
+
 func (r Reading) seenAt(t int) bool { return r.Told && r.Revealed < t }
 
 // roundsWhere lists the rounds of first ≤ n < end for which is is true.

@@ -267,10 +267,11 @@ func (s *decision) WorksChance(ctx context.Context, at []Place) ([]float64, erro
 }
 
 // avoided are settings that are not suggested again: those of a trial that failed because of its
-// settings, those in whose place others were used and, until something new has been read, those of
-// one that failed by chance or was abandoned. Otherwise an algorithm that learned nothing of them
-// would repeat them. On a continuous space, settings within avoidedReach of these count as the
-// same, and around those that were not used at most what lies nearer than what was.
+// settings; those in whose place others were used, while suggestions are mostly run elsewhere; and,
+// until something new has been read, those of a trial that failed by chance or was abandoned.
+// Otherwise an algorithm that learned nothing of them would repeat them. On a continuous space,
+// settings within avoidedReach of these count as the same, and around those that were not used at
+// most what lies nearer than what was.
 type avoided struct {
 	points  [][]float64 // unit coordinates
 	used    [][]float64 // where they were not used: what was
@@ -286,14 +287,13 @@ const avoidedReach = 0.1
 
 // listAvoided gathers the settings that the next decision avoids; nil where there are none.
 func (s *decision) listAvoided() *avoided {
-	out, t := &avoided{}, s.Round()
+	out, t, elsewhere := &avoided{}, s.Round(), s.mostlyElsewhere()
 	for i := range s.history.Rounds {
 		r := &s.history.Rounds[i]
 		if ending, ended := r.ending(t); ended && !r.Excluded && (ending.Cause == BySettings || !s.readBetween(ending.From, t)) {
 			out.points, out.used = append(out.points, r.Point), append(out.used, nil)
 		}
-		read := func(reading Reading) bool { return reading.seenAt(t) }
-		if r.Asked != nil && !r.Excluded && slices.ContainsFunc(r.Readings, read) {
+		if elsewhere && r.Asked != nil && r.countsAt(t) {
 			out.points, out.used = append(out.points, r.Asked), append(out.used, r.Point)
 		}
 	}
@@ -316,6 +316,22 @@ func (s *decision) listAvoided() *avoided {
 		}
 	}
 	return out
+}
+
+// mostlyElsewhere tells whether most suggested trials with a reading were run at other settings, as
+// by an instrument that rounds, drifts or is stuck. What somebody overlooked once may be suggested
+// again.
+func (s *decision) mostlyElsewhere() bool {
+	moved, run := 0, 0
+	for i := range s.history.Rounds {
+		if r := &s.history.Rounds[i]; r.countsAt(s.Round()) && (r.Suggested || r.Asked != nil) {
+			run++
+			if r.Asked != nil {
+				moved++
+			}
+		}
+	}
+	return 2*moved > run
 }
 
 // apart is the square of the distance of two places, by their kernel inputs.

@@ -280,6 +280,26 @@ func TestWhatEndedByChanceComesBack(t *testing.T) {
 	}
 }
 
+// TestWhatWasOverlookedOnceComesBack: settings that were not run are avoided only where that is what
+// mostly happens to suggestions.
+func TestWhatWasOverlookedOnceComesBack(t *testing.T) {
+	t.Parallel()
+	for _, g := range []ground{grounds()[0], grounds()[2]} {
+		cfg := toyConfig(t, "log-cei", g, 1)
+		h, _ := play(t, cfg, 12)
+		var asked []Place
+		for n := range h.Rounds {
+			r := &h.Rounds[n]
+			asked = append(asked, Place{r.Point, r.Arm})
+			r.Asked, r.Point, r.Arm = r.Point, h.Rounds[(n+1)%12].Point, h.Rounds[(n+1)%12].Arm
+			state := mustReplay(t, cfg, h)
+			if got, want := state.isAvoided(asked[0]), n+1 > 6; got != want {
+				t.Errorf("%s: after %d of 12 were run elsewhere the first is avoided %v, want %v", g.name, n+1, got, want)
+			}
+		}
+	}
+}
+
 // TestNothingButFailures: settings that failed are asked again where no others are left.
 func TestNothingButFailures(t *testing.T) {
 	t.Parallel()

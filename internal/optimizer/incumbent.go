@@ -80,16 +80,16 @@ func (v *view) findIncumbent(ctx context.Context) error {
 		return nil
 	}
 	v.incumbent = &incumbent{place: places[best], round: rounds[best], least: slices.Min(estimates[0].Mean)}
-	if err := v.describeIncumbent(there); err != nil || best >= read || v.awaitsLimit(places[best]) { // a pending place is not repeated
+	if err := v.describeIncumbent(there); err != nil || best >= read || v.incumbent.awaitsLimit(v) { // a pending place is not repeated
 		return err
 	}
 	return v.findRepeatValue(ctx, places, rounds, estimates)
 }
 
-// awaitsLimit tells whether a learned limit was never read at a place where its reading is pending:
-// it will say what another one is worth.
-func (v *view) awaitsLimit(at Place) bool {
-	here := func(round int) bool { return samePlace(v.placeOf(round), at) }
+// awaitsLimit tells whether the reading of a learned limit is pending at x*, and none was read
+// there: it will say what another one is worth.
+func (c *incumbent) awaitsLimit(v *view) bool {
+	here := func(round int) bool { return samePlace(v.placeOf(round), c.place) }
 	return slices.ContainsFunc(v.cfg.learned(), func(j int) bool {
 		read := v.history.roundsWhere(1, v.round, func(n int, r *Round) bool {
 			return !r.Excluded && r.Readings[v.cfg.Costs[j].Metric].seenAt(v.round) && here(n)

@@ -132,6 +132,7 @@ func rehearse(set *flag.FlagSet) action {
 	set.Float64Var(&g.Mishaps.Fail, "fails", 0, "share of the trials that fail by chance")
 	set.Float64Var(&g.Mishaps.Late, "late", 0, "share of the readings that are told with the next results")
 	set.Float64Var(&g.Mishaps.Unread, "unread", 0, "share of the readings that are never told")
+	set.Float64Var(&g.Mishaps.Offset, "offset", 0, "share of its range by which each number is set higher than asked, at most at its highest; what was set is told")
 	set.StringVar(&r.Against, "against", "", "the label that the others are compared with; absent: the first")
 	list := set.Bool("list", false, "name the problems and the algorithms, and stop")
 	return func(ctx context.Context, _ []string) error {

@@ -85,6 +85,9 @@ func (g Game) Check() error {
 	if err := g.Mishaps.check(); err != nil {
 		return err
 	}
+	if g.Mishaps.Offset > 0 && (g.Outside != nil || g.Problem.optimum == nil || slices.ContainsFunc(g.Problem.Study.Parameters, func(q design.Parameter) bool { return q.Type == design.Remainder })) {
+		return errors.New("an offset needs numbers that can be set to anything in their range, and a study that is told what was set: no table, no mixture, and no program outside")
+	}
 	if err := g.checkDemo(); err != nil {
 		return err
 	}
@@ -197,8 +200,9 @@ func (b *studyWorld) rows() (rows []*ledger.Trial, results []outcome) {
 
 // visit measures a trial, unless the study's own simulated lab has answered it.
 func (b *studyWorld) visit(chosen *ledger.Trial, seconds float64, tell func(late int, o outcome)) {
-	nth := b.visits[keyOf(chosen.Parameters)]
-	t := b.measure(chosen.Parameters)
+	used := b.Mishaps.offset(chosen.Parameters, b.Problem)
+	nth := b.visits[keyOf(used)]
+	t := b.measure(used)
 	b.Mishaps.apply(&t, b.Problem, nth, b.Seed)
 	t.Seconds = seconds
 	if chosen.Decision != nil {
@@ -213,11 +217,18 @@ func (b *studyWorld) visit(chosen *ledger.Trial, seconds float64, tell func(late
 	case t.Failed != "":
 		tell(b.Delay, outcome{study.NumberedTelling{Number: chosen.Number}, t.Failed})
 	default:
+		results := func(of []string) outcome {
+			o := resultsOf(chosen.Number, t, of)
+			if b.Mishaps.Offset > 0 {
+				o.Parameters = used
+			}
+			return o
+		}
 		if now := t.toldAtOnce(b.Problem.metrics); len(now) > 0 {
-			tell(b.Delay, resultsOf(chosen.Number, t, now))
+			tell(b.Delay, results(now))
 		}
 		if len(t.Late) > 0 {
-			tell(b.Delay+1, resultsOf(chosen.Number, t, t.Late))
+			tell(b.Delay+1, results(t.Late))
 		}
 	}
 	b.record.Asks = append(b.record.Asks, t)

@@ -209,12 +209,15 @@ func digest(of any) (string, error) {
 // rewardName is the name of the reward's metric; each cost's metric has its limit's name.
 const rewardName = "reward"
 
-// Mishaps happen to trials by chance, each with a probability from 0 to 1. Failures because of the
-// settings belong to the problem: see Failing.
+// Mishaps happen to trials, all but Offset by chance, each with a probability from 0 to 1. Failures
+// because of the settings belong to the problem: see Failing.
 type Mishaps struct {
 	Fail   float64 `json:"fail"`   // of the trials
 	Late   float64 `json:"late"`   // of the readings of a metric: told with the next results
 	Unread float64 `json:"unread"` // of the readings of a metric: never told
+	// Offset is the share of its range by which the instrument sets each number higher than asked, at
+	// most at its highest. What it set is told.
+	Offset float64 `json:"offset"`
 }
 
 func (m Mishaps) check() error {
@@ -222,6 +225,9 @@ func (m Mishaps) check() error {
 		if !(share >= 0 && share <= 1) {
 			return fmt.Errorf("%g of the trials or readings is impossible; what fails, is late and is never told are shares from 0 to 1, late and never together too", share)
 		}
+	}
+	if !(m.Offset >= 0 && m.Offset <= 1) {
+		return fmt.Errorf("an offset of %g is impossible; it is a share of each number's range, from 0 to 1", m.Offset)
 	}
 	return nil
 }
@@ -248,6 +254,24 @@ func (m Mishaps) apply(t *Trial, p *Problem, nth int, seed uint64) {
 	case chance < m.Fail:
 		t.Failed = ledger.ByChance
 	}
+}
+
+// offset returns the settings that an instrument makes of some.
+func (m Mishaps) offset(at design.Settings, p *Problem) design.Settings {
+	if m.Offset == 0 {
+		return at
+	}
+	used := at.Clone()
+	for _, q := range p.Study.Parameters {
+		if q.Low != nil && q.High != nil {
+			x := min(at[q.Name].Number+m.Offset*(*q.High-*q.Low), *q.High)
+			if q.Type == design.Integer {
+				x = math.Round(x)
+			}
+			used[q.Name] = design.NumberValue(x)
+		}
+	}
+	return used
 }
 
 // Failing returns the problem in which every trial fails whose settings fulfil a condition such as

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -140,6 +141,33 @@ func TestGamesWithMishaps(t *testing.T) {
 	m.apply(&one, p, 0, g.Seed)
 	if one.Failed != r.Asks[0].Failed || !slices.Equal(one.Late, r.Asks[0].Late) || !slices.Equal(one.Unread, r.Asks[0].Unread) {
 		t.Errorf("the same visit meets %+v and %+v", r.Asks[0], one)
+	}
+}
+
+// TestGamesWithAnOffset: what the instrument set is measured, and told, in place of what was asked.
+func TestGamesWithAnOffset(t *testing.T) {
+	t.Parallel()
+	p := problem(t, "pressure-vessel")
+	g := Game{Problem: p, Algorithm: design.Algorithm{Name: "random"}, Start: 3, Asks: 8, Batch: 1, Noise: Noise{Kind: NoNoise}, Told: ToldNone, Mishaps: Mishaps{Offset: 0.1, Late: 0.2}, Seed: 2}
+	r, snap := withLedger(t, g)
+	for i, trial := range r.Asks {
+		one := snap.Trials[len(r.Start)+i]
+		for _, q := range p.Study.Parameters {
+			asked, used := snap.Chosen(one.Number)[q.Name].Number, one.Parameters[q.Name].Number
+			if want := min(asked+0.1*(*q.High-*q.Low), *q.High); math.Abs(used-want) > 1e-9*want {
+				t.Errorf("trial %d: %s of %v is set to %v, want %v", one.Number, q.Name, asked, used, want)
+			}
+		}
+		if truth := p.truth(one.Parameters); !maps.Equal(truth, trial.Truth) {
+			t.Errorf("trial %d: %v was measured where %v is true", one.Number, trial.Truth, truth)
+		}
+	}
+	for name, wrong := range map[string]func(*Game){"a table": func(g *Game) { g.Problem = problem(t, "made-uneven") }, "a mixture": func(g *Game) { g.Problem = problem(t, "formulation") }, "a program outside": func(g *Game) { g.Outside = new(Outside) }, "beyond the range": func(g *Game) { g.Mishaps.Offset = 1.5 }} {
+		bad := g
+		wrong(&bad)
+		if err := bad.Check(); err == nil || !strings.Contains(err.Error(), "offset") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

@@ -113,7 +113,7 @@ func (r Rehearsal) page(all []playedCase) []byte {
 		design.Count(r.Seeds, "seed", "seeds"), r.First, design.Count(b.Start, "row", "rows"), design.Count(b.Asks, "ask", "asks"), b.Batch,
 		design.Count(b.Delay, "further request", "further requests"), b.Noise.Kind, b.Noise.Size, b.Told)
 	if m := b.Mishaps; m != (Mishaps{}) {
-		fmt.Fprintf(&out, "Of the trials %g fail by chance; of the readings %g are late, %g never told.\n", m.Fail, m.Late, m.Unread)
+		fmt.Fprintf(&out, "Of the trials %g fail by chance; of the readings %g are late, %g never told; every number is set %g of its range too high.\n", m.Fail, m.Late, m.Unread, m.Offset)
 	}
 	fmt.Fprint(&out, "Mean ± standard error over the seeds; settings are judged by their truth.\n")
 	for _, e := range r.Entrants {

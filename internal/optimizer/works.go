@@ -270,13 +270,13 @@ func (s *decision) WorksChance(ctx context.Context, at []Place) ([]float64, erro
 // settings; those in whose place others were used, while suggestions are mostly run elsewhere; and,
 // until something new has been read, those of a trial that failed by chance or was abandoned.
 // Otherwise an algorithm that learned nothing of them would repeat them. On a continuous space,
-// settings within avoidedReach of these count as the same, and around those that were not used at
-// most what lies nearer than what was.
+// settings within avoidedReach of these count as the same, and around those that were not used what
+// is as near as what was.
 type avoided struct {
 	points  [][]float64 // unit coordinates
 	used    [][]float64 // where they were not used: what was
 	inputs  [][]float64 // of the points
-	reach   []float64   // of the points, see avoidedReach
+	reach   []float64   // of the points, squared: up to there settings count as the same
 	inverse []float64   // 1/(length an input is measured by)
 }
 
@@ -308,11 +308,10 @@ func (s *decision) listAvoided() *avoided {
 		out.inverse = space.inputLengthscales(lengthscales)
 		out.inputs = lists.Map(out.points, space.features)
 		for i, used := range out.used {
-			reach := avoidedReach
+			out.reach = append(out.reach, avoidedReach*avoidedReach)
 			if used != nil {
-				reach = min(reach, math.Sqrt(out.apart(space.features(used), out.inputs[i])))
+				out.reach[i] = out.apart(space.features(used), out.inputs[i])
 			}
-			out.reach = append(out.reach, reach)
 		}
 	}
 	return out
@@ -354,7 +353,7 @@ func (s *decision) isAvoided(p Place) bool {
 	}
 	x := s.cfg.Space.features(p.U)
 	for i, y := range s.avoided.inputs {
-		if s.avoided.apart(x, y) <= s.avoided.reach[i]*s.avoided.reach[i] {
+		if s.avoided.apart(x, y) <= s.avoided.reach[i] {
 			return true
 		}
 	}

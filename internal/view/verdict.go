@@ -52,7 +52,7 @@ func (v Facts) Verdict() templates.Verdict {
 	switch asks := verdict.Next == a.askFor("next"); {
 	case asks && verdict.Gain.Enough:
 		verdict.Next = "You could stop here: little is left to gain. Or ask for the next trial."
-	case asks && verdict.Answer == nil && verdict.Gain.Words == noneWithin(v.Snap.Definition):
+	case asks && verdict.Answer == nil && verdict.Gain.None:
 		verdict.Next = "Ask whether every limit has to be what it is: as far as the model knows, no settings keep them all. Or ask for the next trial."
 	}
 	return verdict
@@ -435,21 +435,12 @@ func (v Facts) GainWords() templates.Gain {
 // few draws to say where the best of them lies.
 const fewestFeasible = 0.1
 
-func withinWords(d design.Definition) string {
-	return words.Either(len(d.Constraints) == 0, "possible", "within every limit")
-}
-
-// noneWithin says that no draw of the model has settings to use.
-func noneWithin(d design.Definition) string {
-	return "As far as the model knows, no settings that may be chosen are " + withinWords(d) + "."
-}
-
 // gainOf says what the best value may be, and what stopping would risk, or has risked if the study
 // is over.
 func gainOf(d design.Definition, gain *optimizer.Gain, over bool) templates.Gain {
-	within := withinWords(d)
+	within := words.Either(len(d.Constraints) == 0, "possible", "within every limit")
 	if gain == nil {
-		return templates.Gain{Words: noneWithin(d)}
+		return templates.Gain{Words: "As far as the model knows, no settings that may be chosen are " + within + ".", None: true}
 	}
 	show := design.WriteTogether((gain.Best.High-gain.Best.Low)/4, gain.Best.Low, gain.Best.High)
 	value := func(x float64) templates.Value { return *newValue(show(x), x) }

@@ -381,6 +381,7 @@ type Risk struct {
 type Gain struct {
 	Best   *Range // what the best value may be, nil if that is unknown
 	Words  string
+	None   bool   // as far as is known there is nothing to use
 	Enough bool   // the risk of stopping is within the target
 	Later  string // address to fetch it from, if it takes long
 }

@@ -249,6 +249,9 @@ func (r *Round) countsAt(t int) bool {
 	return !r.Excluded && slices.ContainsFunc(r.Readings, func(reading Reading) bool { return reading.seenAt(t) })
 }
 
+// elsewhere tells whether the round was suggested and run at other settings.
+func (r *Round) elsewhere() bool { return r.Asked != nil && !slices.Equal(r.Asked, r.Point) }
+
 func (r Reading) seenAt(t int) bool { return r.Told && r.Revealed < t }
 
 // roundsWhere lists the rounds of first ≤ n < end for which is is true.

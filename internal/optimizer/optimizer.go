@@ -156,8 +156,8 @@ type History struct {
 type Round struct {
 	Point     []float64 // unit coordinates
 	Arm       int       // index of the candidate, −1 without candidates
-	Asked     []float64 // unit coordinates of the settings suggested, where others were used; else nil
-	Suggested bool      // false for a person's own choice and for imported rows
+	Asked     []float64 // unit coordinates of the settings suggested, nil for a person's own and imported ones
+	Suggested bool      // the algorithm chose all its settings
 	Excluded  bool      // leaves the data, the kernel matrix and the multipliers
 	Gone      bool      // its settings are no longer available: it is neither recommended nor the incumbent
 	// Closed lists the spells of decisions during which the trial counted as failed or abandoned,

@@ -293,7 +293,7 @@ func (s *decision) listAvoided() *avoided {
 		if ending, ended := r.ending(t); ended && !r.Excluded && (ending.Cause == BySettings || !s.readBetween(ending.From, t)) {
 			out.points, out.used = append(out.points, r.Point), append(out.used, nil)
 		}
-		if elsewhere && r.Asked != nil && r.countsAt(t) {
+		if elsewhere && r.elsewhere() && r.countsAt(t) {
 			out.points, out.used = append(out.points, r.Asked), append(out.used, r.Point)
 		}
 	}
@@ -323,9 +323,9 @@ func (s *decision) listAvoided() *avoided {
 func (s *decision) mostlyElsewhere() bool {
 	moved, run := 0, 0
 	for i := range s.history.Rounds {
-		if r := &s.history.Rounds[i]; r.countsAt(s.Round()) && (r.Suggested || r.Asked != nil) {
+		if r := &s.history.Rounds[i]; r.Asked != nil && r.countsAt(s.Round()) {
 			run++
-			if r.Asked != nil {
+			if r.elsewhere() {
 				moved++
 			}
 		}

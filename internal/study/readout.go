@@ -285,7 +285,7 @@ func movedNotes(snap *ledger.Snapshot) (notes []string) {
 		case above == -apart:
 			by = amount(apart) + " below"
 		}
-		notes = append(notes, fmt.Sprintf("Suggested trials are run at another %s than suggested: %d of %d, %s on average; the model counts what was used, but goes on suggesting what is not run, so give %[1]s the bounds and the step of what can be set.",
+		notes = append(notes, fmt.Sprintf("Suggested trials are run at another %s than suggested: %d of %d, %s on average; the model counts what was used, and does not know that the next will be, too: put the instrument right, or give %[1]s the bounds and the step of what can be set.",
 			design.Name(p.Name), moved, run, by))
 	}
 	return notes

@@ -506,7 +506,7 @@ func TestSuggestionsThatAreRunElsewhereAreNoted(t *testing.T) {
 			b.must(ruleTell(b.snap, n, ledger.Telling{Parameters: used, Metrics: map[string]ledger.Reading{"y": {Value: float64(n)}}}))
 		}
 		said := strings.Join(Notes(b.snap), "\n")
-		if noted := strings.Contains(said, "goes on suggesting what is not run"); noted != (c.says != "") || !strings.Contains(said, c.says) {
+		if noted := strings.Contains(said, "put the instrument right"); noted != (c.says != "") || !strings.Contains(said, c.says) {
 			t.Errorf("%s: %q", name, said)
 		}
 	}

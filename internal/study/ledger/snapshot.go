@@ -284,8 +284,12 @@ func (snap *Snapshot) History(c *design.Compiled) *optimizer.History {
 			}
 		}
 		var asked []float64
-		if t.SettingsChanged && t.Origin == Suggested {
+		switch {
+		case t.Origin != Suggested:
+		case t.SettingsChanged:
 			asked = c.Locate(r.chosen, nil).U
+		default:
+			asked = r.place.U
 		}
 		rounds[i] = optimizer.Round{
 			Point: r.place.U, Arm: r.place.Arm, Asked: asked, Suggested: t.Freely(), Excluded: t.Excluded, Gone: r.gone,

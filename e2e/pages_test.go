@@ -252,6 +252,9 @@ func TestEveryPageInEveryGuise(t *testing.T) {
 	p.look("board", "/studies/"+full+"/board?at=20")
 	p.look("import", "/studies/"+full+"/import")
 	p.look("shares", "/studies/"+full+"/shares")
+	for range 2 { // told apart by what stands in their addresses, which is as wide as its letters are
+		site.makeStudy(t, buffer("Yield of the second coupling in the small reactor"))
+	}
 	p.look("people", "/people")
 	p.look("account", "/account")
 	p.look("nothing-here", "/studies/nosuchstudy")

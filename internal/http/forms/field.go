@@ -366,12 +366,12 @@ func NewToken(studies []templates.Option, into *account.NewToken) Fields {
 	return Fields{
 		text("name", templates.Input{Label: "Name", Help: "What it is for, such as “HPLC upload”"}, &into.Name).prefixed("token"),
 		choice("role", templates.Input{Label: "Role", Options: Roles()}, &into.Role).prefixed("token"),
-		newField("study_id", templates.Input{Label: "Study", Kind: "select", Options: studies}, func() string { return "" }, func(t *Typed, name string) {
+		day("expires_at", templates.Input{Label: "Valid to the end of", Help: "Days end at midnight UTC; leave empty for no end"}, &into.ExpiresAt).prefixed("token"),
+		newField("study_id", templates.Input{Label: "Study", Kind: "select", Class: "wide", Options: studies}, func() string { return "" }, func(t *Typed, name string) {
 			if id := t.Text(name); id != "" { // "" is every study
 				into.StudyID = &id
 			}
 		}).prefixed("token"),
-		day("expires_at", templates.Input{Label: "Valid to the end of", Help: "Days end at midnight UTC; leave empty for no end"}, &into.ExpiresAt).prefixed("token"),
 	}
 }
 

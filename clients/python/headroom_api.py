@@ -1411,6 +1411,8 @@ class Client(_Connection):
         dry_run: Optional[bool] = None,
         ignore_unknown: Optional[bool] = None,
         beyond_bounds: Optional[bool] = None,
+        by_number: Optional[bool] = None,
+        reason: Optional[str] = None,
         decimal: Optional[str] = None,
         idempotency_key: Optional[str] = None,
         if_match: Optional[str] = None,
@@ -1423,6 +1425,10 @@ class Client(_Connection):
 
         beyond_bounds: Take in rows that were run with settings beyond the bounds; rows whose status says that they were run, as in an export, are taken in anyway.
 
+        by_number: Each row tells what came of the trial whose number it has: readings, other settings than those chosen, a note, a status such as failed, failed by chance or abandoned. What stands there already is left out, and the answer names the trials that changed.
+
+        reason: With by_number: why the table corrects readings that were told before; without it they are faults.
+
         decimal: How the table writes decimals, point or comma, where its own numbers do not show it.
 
         idempotency_key: Makes the request safe to repeat for 48 hours.
@@ -1433,7 +1439,7 @@ class Client(_Connection):
             "POST",
             "/api/v1/studies/{id}/import",
             {"id": id},
-            {"dry_run": dry_run, "ignore_unknown": ignore_unknown, "beyond_bounds": beyond_bounds, "decimal": decimal},
+            {"dry_run": dry_run, "ignore_unknown": ignore_unknown, "beyond_bounds": beyond_bounds, "by_number": by_number, "reason": reason, "decimal": decimal},
             {"Idempotency-Key": idempotency_key or str(uuid.uuid4()), "If-Match": if_match},
             body.encode(),
             "text/csv",

@@ -570,3 +570,24 @@ func TestWhatWasSaidOfDecimalsHolds(t *testing.T) {
 		}
 	}
 }
+
+// TestRowsOfTrialsSayWhatWasUsed: settings as a table rounds them are those that were chosen, others
+// were used instead, and people are asked about those.
+func TestRowsOfTrialsSayWhatWasUsed(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oven())
+	asked, _ := must.Get2(parseCSV(b.snap.Compiled(), strings.NewReader("temperature,cycles\n42.86828686,3\n"), ImportOptions{}))(t)
+	b.must(ruleImport(b.snap, b.snap, asked))
+	for cell, want := range map[string]float64{"42.86828686": 0, "42.868287": 0, "42.87": 0, "42.9": 0, "42.8": 42.8, "43.5": 43.5, "40": 40, "": 0} {
+		rows, _ := must.Get2(parseCSV(b.snap.Compiled(), strings.NewReader("number,temperature,yield\n1,"+cell+",70\n"), ImportOptions{ByNumber: true}))(t)
+		ruled, doubts, err := ruleResults(b.snap, b.snap, rows, ImportOptions{ByNumber: true}, true)
+		if err != nil || len(ruled.drafts) != 1 {
+			t.Errorf("%q: %d events, %v", cell, len(ruled.drafts), err)
+			continue
+		}
+		told := ruled.drafts[0].Data.(ledger.ToldData)
+		if used := told.Parameters["temperature"].Number; used != want || (len(doubts) > 0) != (want != 0) {
+			t.Errorf("%q: used %v and not %v, doubts %v", cell, used, want, doubts)
+		}
+	}
+}

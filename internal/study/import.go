@@ -21,18 +21,6 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// ImportResult is what was imported, or would be.
-type ImportResult struct {
-	Snapshot       *ledger.Snapshot
-	Rows           int
-	Numbers        []int
-	UnknownColumns []string
-	// Of a dry run: values that people should check, for which no row is refused, and what Health
-	// finds in the study with these rows.
-	Doubts []Doubt
-	Health []Finding
-}
-
 // ImportCSV imports a table, all rows or none. Each row in order becomes a trial of its own that is
 // chosen, then told.
 func (s *Service) ImportCSV(ctx context.Context, cmd Command, id string, file io.Reader, opt ImportOptions) (ImportResult, error) {
@@ -42,6 +30,9 @@ func (s *Service) ImportCSV(ctx context.Context, cmd Command, id string, file io
 	}
 	rows, unknown, parsed := parseCSV(snap.Compiled(), file, opt)
 	result := ImportResult{Snapshot: snap, Rows: len(rows), UnknownColumns: unknown}
+	if opt.ByNumber && parsed == nil {
+		return s.tellRows(ctx, cmd, rows, opt, result)
+	}
 	if opt.DryRun {
 		if parsed != nil {
 			return ImportResult{}, parsed
@@ -76,11 +67,8 @@ func ruleImport(snap, readUnder *ledger.Snapshot, rows []importRow) (ruling, err
 	if err := mayChoose(snap); err != nil {
 		return ruling{}, err
 	}
-	if !snap.SameDefinition(readUnder) {
-		return ruling{}, conflict("The study was reconfigured while the table was read; please import it again.")
-	}
-	if len(rows) == 0 {
-		return ruling{}, design.NewInvalid("", "the table has no rows", nil)
+	if err := mayRead(snap, readUnder, rows); err != nil {
+		return ruling{}, err
 	}
 	var ruled ruling
 	var faults design.Faults
@@ -163,6 +151,7 @@ func doubtRows(snap *ledger.Snapshot, rows []importRow) []Doubt {
 	for _, t := range snap.Trials {
 		with[settingsText(snap.Definition, t.Parameters)] = t.Number
 	}
+	awaited, of := 0, ""
 	for i, row := range rows {
 		for _, d := range judged[i] {
 			doubts = append(doubts, Doubt{row.at() + "." + cmp.Or(d.Metric, d.Parameter), exactText(d.Value), d.Why})
@@ -174,12 +163,18 @@ func doubtRows(snap *ledger.Snapshot, rows []importRow) []Doubt {
 				doubts = append(doubts, Doubt{fault.Field, settings, fmt.Sprintf("%s %s. Was it really run like this?", settings, fault.Message)})
 			}
 		}
-		if number := with[settings]; number > 0 {
+		if trial := snap.Trial(row.Number); trial != nil && trial.Waiting() && usedInstead(row.used(), trial.Parameters, trial.Parameters) == nil {
+			awaited, of = awaited+1, cmp.Or(of, fmt.Sprintf("line %d of trial %d", row.Line, row.Number))
+		} else if number := with[settings]; number > 0 {
 			doubts = append(doubts, Doubt{row.at(), settings, doubtReplicateText(number)})
 		}
 		if row.ended != "" && row.waits(snap.Compiled()) {
 			doubts = append(doubts, Doubt{row.at(), settings, fmt.Sprintf("Its status is %s; the imported trial waits for results until you record that here, too.", design.Shorten(row.ended))})
 		}
+	}
+	if awaited > 0 {
+		text := fmt.Sprintf("%s the number and settings of trials that wait for results, as %s. Are these their results? "+ByNumber+" saves them there, and makes no trials.", design.Count(awaited, "row has", "rows have"), of)
+		doubts = slices.Insert(doubts, 0, Doubt{"columns", columnNumber, text})
 	}
 	return doubts
 }
@@ -196,11 +191,6 @@ func doubtKnown(snap *ledger.Snapshot, row importRow) (doubts []Doubt) {
 	}
 	return doubts
 }
-
-// firstDoubts returns the doubts that people are asked about, the first ones.
-func firstDoubts(doubts []Doubt) []Doubt { return doubts[:min(len(doubts), mostDoubts)] }
-
-const mostDoubts = 100
 
 // LargestBundle is the largest size of an imported study, in bytes.
 const LargestBundle = 1 << 30

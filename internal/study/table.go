@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -36,7 +37,7 @@ type columnKind int
 
 const (
 	columnUnknown columnKind = iota
-	columnIgnored
+	columnOfNumbers
 	columnOfStatus
 	columnParameter
 	columnChosen
@@ -67,7 +68,7 @@ func (col column) ofNumbers(d design.Definition) bool {
 
 // knownColumns returns the columns that a table of the study may have, in order of precedence.
 func knownColumns(d design.Definition) []column {
-	columns := []column{{name: columnNumber, kind: columnIgnored}, {name: columnStatus, kind: columnOfStatus}, {name: columnNote, kind: columnOfNotes}}
+	columns := []column{{name: columnNumber, kind: columnOfNumbers}, {name: columnStatus, kind: columnOfStatus}, {name: columnNote, kind: columnOfNotes}}
 	for i, p := range d.Parameters {
 		columns = append(columns, column{name: p.Name, kind: columnParameter, parameter: i, unit: p.Unit})
 	}
@@ -101,7 +102,7 @@ func columnOf(d design.Definition, title string) column {
 	if !found {
 		col, found = lists.Find(known, func(col column) bool { return col.isNamed() && hasUnit(name, col.name, col.unit) })
 	}
-	if !found || col.kind == columnIgnored || col.kind == columnOfStatus || col.kind == columnOfNotes {
+	if !found || col.kind == columnOfNumbers || col.kind == columnOfStatus || col.kind == columnOfNotes {
 		col.name = name // as typed
 	}
 	col.title = title
@@ -303,7 +304,8 @@ const (
 // importRow is one row of an imported table: a person's own trial with its readings, and its
 // settings as they will be kept.
 type importRow struct {
-	Line int // of the file, from 1
+	Line   int // of the file, from 1
+	Number int // as it stands there, 0 for none
 	OwnTrial
 	Known  map[string]float64 // values of known constraints in the row, by metric
 	Chosen design.Settings    // settings chosen, as read, if others were used
@@ -339,7 +341,7 @@ func parseCSV(c *design.Compiled, file io.Reader, opt ImportOptions) (rows []imp
 		return nil, nil, err
 	}
 	t := openTable(c, text)
-	t.beyondBounds = opt.BeyondBounds
+	t.beyondBounds, t.byNumber = opt.BeyondBounds, opt.ByNumber
 	unknown = t.checkHeader(c, opt.IgnoreUnknown)
 	if err := t.faults.Err(); err != nil {
 		return nil, unknown, err
@@ -403,6 +405,7 @@ type table struct {
 	separator    rune
 	marks        design.Marks // marks of its numbers
 	beyondBounds bool
+	byNumber     bool
 	columns      []column
 	known        int // number of columns with a known meaning
 	broken       error
@@ -497,13 +500,16 @@ func (t *table) checkHeader(c *design.Compiled, ignoreUnknown bool) (unknown []s
 			if !ignoreUnknown && !t.faults.Full() {
 				t.faults.Add(at, design.Shorten(col.title), "%s%s; "+LeavesOut, design.UnknownName("parameter or metric", col.name, columnNames(c.Def)), titleHint(c.Def, col.name))
 			}
-		case twice && col.kind != columnIgnored && col.kind != columnOfStatus:
+		case twice && (t.byNumber || col.kind != columnOfNumbers && col.kind != columnOfStatus):
 			t.faults.Add(at, col.title, "columns %d and %d are both %q", j+1, i+1, col.name)
 		}
 		first[design.FoldCase(col.name)] = i
 	}
+	if t.byNumber && !slices.ContainsFunc(t.columns, func(col column) bool { return col.kind == columnOfNumbers }) {
+		t.faults.Add("columns", nil, "there is no column %q, which says of which trial each row is", columnNumber)
+	}
 	for _, p := range c.Def.Parameters {
-		if p.Type != design.Remainder && !t.has(p.Name) {
+		if !t.byNumber && p.Type != design.Remainder && !t.has(p.Name) {
 			t.faults.Add("columns", nil, "there is no column for the parameter %q", p.Name)
 		}
 	}
@@ -575,7 +581,7 @@ func (t *table) readRow(c *design.Compiled, cells []string, line int) (row impor
 		}
 	}
 	read(true)
-	placeable := len(t.faults) == before
+	placeable := len(t.faults) == before && !t.byNumber
 	read(false)
 	t.readDeviations(&row, cells)
 	if placeable {
@@ -649,7 +655,7 @@ func (t *table) readCell(c *design.Compiled, row *importRow, i int, cell string)
 	case columnParameter:
 		if trimmed != "" {
 			t.readSetting(c, row, row.Parameters, i, trimmed)
-		} else if c.Def.Parameters[col.parameter].Type != design.Remainder {
+		} else if !t.byNumber && c.Def.Parameters[col.parameter].Type != design.Remainder {
 			t.cellFault(row.Line, i, cell, "is empty; every parameter needs a value")
 		}
 	case columnChosen:
@@ -677,7 +683,13 @@ func (t *table) readCell(c *design.Compiled, row *importRow, i int, cell string)
 		if strings.HasPrefix(status, "fail") || strings.HasPrefix(status, "abandon") {
 			row.ended = status
 		}
-	case columnIgnored, columnDeviation: // deviations are read after the readings
+	case columnOfNumbers:
+		if number, err := t.number(trimmed); err == nil && number == math.Trunc(number) && math.Abs(number) < math.MaxInt32 {
+			row.Number = int(number)
+		} else if t.byNumber {
+			t.cellFault(row.Line, i, cell, "must be the number of a trial")
+		}
+	case columnDeviation: // are read after the readings
 	}
 }
 
@@ -848,12 +860,17 @@ func checkWidth(text []byte, separator rune) int {
 }
 
 // ImportOptions are the options of an import. With BeyondBounds every row counts as run with its
-// settings, even if they may not be chosen. Decimals says how the table writes numbers, if that is
-// known.
+// settings, even if they may not be chosen. With ByNumber each row tells what came of the trial whose
+// number it has, and with a Reason corrects what was told before. Decimals says how the table writes
+// numbers, if that is known.
 type ImportOptions struct {
-	DryRun, IgnoreUnknown, BeyondBounds bool
-	Decimals                            design.Decimals
+	DryRun, IgnoreUnknown, BeyondBounds, ByNumber bool
+	Reason                                        string
+	Decimals                                      design.Decimals
 }
 
 // LeavesOut tells programs what to do about a column that means nothing.
 const LeavesOut = "ignore_unknown=true leaves the column out"
+
+// ByNumber tells programs how a table's rows are told of the trials whose numbers they have.
+const ByNumber = "by_number=true"

@@ -362,6 +362,11 @@ func confirm(cmd Command, judge func() []Doubt) (confirmed bool, err error) {
 // confirmed them.
 func (r ruling) confirmedBy(cmd Command, judge func() []Doubt) (ruling, error) {
 	confirmed, err := confirm(cmd, judge)
+	r.mark(confirmed)
+	return r, err
+}
+
+func (r ruling) mark(confirmed bool) {
 	for i, draft := range r.drafts {
 		switch data := draft.Data.(type) {
 		case ledger.ToldData:
@@ -372,7 +377,6 @@ func (r ruling) confirmedBy(cmd Command, judge func() []Doubt) (ruling, error) {
 			r.drafts[i].Data = data
 		}
 	}
-	return r, err
 }
 
 // DoubtTelling returns the doubts about a trial's results, given the predictions of its decision,

@@ -161,7 +161,8 @@ type ImportPage struct {
 	Page
 	Study            StudyHead
 	Form             Form
-	Rows, Ignore     Input // the field of the rows, and whether columns that belong to nothing are left out
+	Rows             Input
+	How              []Input // how the rows are read
 	Columns, Example string
 	Faults           []FileFault
 	Unknown          []string

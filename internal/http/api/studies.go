@@ -151,10 +151,14 @@ func (a *API) transferOperations() operations {
 			Summary: "Import a table: each row a round, chosen then told; all rows or none", Body: "", BodyType: "text/csv", Answer: importDocument{}, Writes: true,
 			Query: []queryParameter{{"dry_run", "Store nothing, and answer what would be imported", false}, {"ignore_unknown", "Ignore columns that are neither a parameter nor a metric", false},
 				{"beyond_bounds", "Take in rows that were run with settings beyond the bounds; rows whose status says that they were run, as in an export, are taken in anyway", false},
+				{"by_number", "Each row tells what came of the trial whose number it has: readings, other settings than those chosen, a note, a status such as failed, failed by chance or abandoned. " +
+					"What stands there already is left out, and the answer names the trials that changed", false},
+				{"reason", "With by_number: why the table corrects readings that were told before; without it they are faults", ""},
 				{"decimal", "How the table writes decimals, point or comma, where its own numbers do not show it", ""}},
 			Handle: func(w http.ResponseWriter, r *http.Request) error {
 				options, err := request.Parse(r, func(q *request.Query) study.ImportOptions {
-					options := study.ImportOptions{DryRun: q.Bool("dry_run"), IgnoreUnknown: q.Bool("ignore_unknown"), BeyondBounds: q.Bool("beyond_bounds")}
+					options := study.ImportOptions{DryRun: q.Bool("dry_run"), IgnoreUnknown: q.Bool("ignore_unknown"), BeyondBounds: q.Bool("beyond_bounds"), ByNumber: q.Bool("by_number")}
+					options.Reason, _ = q.One("reason")
 					options.Decimals = readDecimals(q)
 					return options
 				})

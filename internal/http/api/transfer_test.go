@@ -59,6 +59,51 @@ func TestTableGoesOutAndIn(t *testing.T) {
 	s.API("GET", path+"/export.csv?decimal=both", nil).Faults(422, "query.decimal")
 }
 
+// TestATableTellsOfTrialsThatAreHere: what a plate reader wrote goes to the trials whose numbers its
+// rows have, in any order, in part, and twice without harm.
+func TestATableTellsOfTrialsThatAreHere(t *testing.T) {
+	s := sitetest.Beside(t)
+	path := "/studies/" + s.NewStudy(sitetest.Screen)
+	s.API("POST", path+"/ask", `{"count": 4}`).Want(201)
+	in := func(query, body string) sitetest.Answer {
+		return s.API("POST", path+"/import?by_number=true"+query, body, "Content-Type", "text/csv")
+	}
+	changed := func(answer sitetest.Answer, want ...any) {
+		t.Helper()
+		if got := answer.Want(200).JSON(); cmp.Diff(got["numbers"], append([]any{}, want...)) != "" || got["rows"] != float64(len(want)) {
+			t.Errorf("changed %v and not %v", got, want)
+		}
+	}
+	asked := string(s.API("GET", path+"/export.csv", nil).Want(200).Body)
+	changed(in("", asked)) // says nothing yet
+	changed(in("&dry_run=true", "yield;number\n71,5;3\n;2\n64;1\n"), 3.0, 1.0)
+	changed(in("", "yield;number\n71,5;3\n;2\n64;1\n"), 3.0, 1.0)
+	before := version(t, s, path[len("/studies/"):])
+	changed(in("", "yield;number\n71,5;3\n;2\n64;1\n"))
+	if after := version(t, s, path[len("/studies/"):]); after != before {
+		t.Errorf("the same table again wrote %v events", after-before)
+	}
+	changed(in("", "number,impurity,status,note\n1,0.3±0.02,,\n2,,failed by chance,the tip was clogged\n3,0.2,completed,\n4,,abandoned,\n"), 1.0, 2.0, 3.0, 4.0)
+	s.API("GET", path+"/trials/1", nil).Want(200).Has("status", "completed").Has("metrics/impurity/stddev", 0.02)
+	s.API("GET", path+"/trials/2", nil).Want(200).Has("status", "failed").Has("cause", "chance")
+	s.API("GET", path+"/trials/3", nil).Want(200).Has("status", "completed").Has("settings_changed", false)
+	s.API("GET", path+"/trials/4", nil).Want(200).Has("status", "abandoned")
+	whole := string(s.API("GET", path+"/export.csv", nil).Want(200).Body)
+	changed(in("", whole))
+
+	if faults := in("", "number,yield,impurity,status\n3,72.5,0.2,\n9,1,,\n1,,,failed\n3,71.5,,\nx,1,,\n").Faults(422, "body.lines[6].number"); len(faults) != 1 {
+		t.Errorf("what is no number: %v", faults)
+	}
+	faults := in("", "number,yield,impurity,status\n3,72.5,0.2,\n9,1,,\n1,,,failed\n3,71.5,,\n").Faults(422, "body.lines[2].yield", "body.lines[3].number", "body.lines[4].status", "body.lines[5].number")
+	if !strings.Contains(faults["body.lines[2].yield"], "71.5") {
+		t.Errorf("faults %v", faults)
+	}
+	in("", "yield\n1\n").Faults(422, "body.columns")
+	changed(in("&reason=read%20on%20the%20wrong%20filter", "number,yield\n3,72.5\n1,64\n"), 3.0)
+	s.API("GET", path+"/trials/3", nil).Want(200).Has("metrics/yield/value", 72.5).Has("metrics/yield/corrected", true)
+	s.API("POST", "/studies/import", s.API("GET", path+"/export.json", nil).Want(200).Body).Want(201)
+}
+
 // TestOvershootsGoOutAndIn: a trial that ran beyond the bounds comes back with the exported table
 // as it was; another row there is refused unless it is said to have been run so.
 func TestOvershootsGoOutAndIn(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 
 	"headroom/internal/account"
 	"headroom/internal/lists"
+	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 	"headroom/internal/view"
@@ -409,13 +410,18 @@ func NewEdit(into ledger.EditedData) Fields {
 	}
 }
 
+// ByNumberLabel stands beside the box that lets a table tell of trials that are there.
+const ByNumberLabel = "Each row tells of the trial whose number it has"
+
 // NewImport returns the form into which rows of results are pasted.
-func NewImport(rows *string, ignore *bool) Fields {
+func NewImport(rows *string, options *study.ImportOptions) Fields {
 	return Fields{
 		newField("text", templates.Input{Label: "Rows", Kind: "area"}, func() string { return *rows }, func(t *Typed, name string) {
 			*rows = strings.ReplaceAll(t.Values.Get(name), "\r\n", "\n") // as browsers send every line end
 		}),
-		check("ignore", templates.Input{Label: "Ignore columns that match nothing in this study"}, ignore),
+		check("ignore", templates.Input{Label: "Ignore columns that match nothing in this study"}, &options.IgnoreUnknown),
+		check("by_number", templates.Input{Label: ByNumberLabel, Help: "No trials are made. The column “number” and those with results are enough; in a column “status”, “failed”, “failed by chance” or “abandoned” ends a trial. What stands there already stays."}, &options.ByNumber),
+		text("reason", templates.Input{Label: "Reason, if such rows correct results", Help: "Without one, a result unlike the one that stands there is refused."}, &options.Reason),
 	}
 }
 

@@ -253,8 +253,8 @@ func (s *Site) ImportPage(w http.ResponseWriter, r *http.Request, v view.Facts) 
 }
 
 func showImport(w http.ResponseWriter, r *http.Request, status int, v view.Facts, page templates.ImportPage) error {
-	inputs := forms.NewImport(new(string), new(bool)).Inputs()
-	page.Rows, page.Ignore = inputs[0], inputs[1]
+	inputs := forms.NewImport(new(string), new(study.ImportOptions)).Inputs()
+	page.Rows, page.How = inputs[0], inputs[1:]
 	d := v.Snap.Definition
 	page.Page, page.Study = newPage(r, "Import results", "medium"), v.Head
 	var names, cells []string
@@ -283,7 +283,7 @@ func exampleSettings(c *design.Compiled) design.Settings {
 func (s *Site) Import(w http.ResponseWriter, r *http.Request, v view.Facts, form *forms.Typed) submission {
 	var rows string
 	options := study.ImportOptions{DryRun: form.Pressed() != "import", BeyondBounds: true, Decimals: form.Decimals()} // rows beyond bounds are doubted
-	fields := forms.NewImport(&rows, &options.IgnoreUnknown)
+	fields := forms.NewImport(&rows, &options)
 	fields.Read(form)
 	field := fields[0].Name
 	uploaded, unread := forms.Upload(r)
@@ -300,6 +300,9 @@ func (s *Site) Import(w http.ResponseWriter, r *http.Request, v view.Facts, form
 			}
 			result, err := s.Studies.ImportCSV(r.Context(), cmd, v.Snap.ID, strings.NewReader(rows), options)
 			page.Ready = "All good: " + design.Count(result.Rows, "row is", "rows are") + " ready to be imported. Press Import."
+			if options.ByNumber {
+				page.Ready = "All good: the rows have something new of " + design.Count(result.Rows, "trial", "trials") + ". Press Import."
+			}
 			page.Unknown, page.Faults = result.UnknownColumns, fileFaults(err)
 			for _, fault := range page.Faults {
 				if form.AsksDecimals(field, fault.Value) {
@@ -308,7 +311,7 @@ func (s *Site) Import(w http.ResponseWriter, r *http.Request, v view.Facts, form
 			}
 			page.Found = result.Health
 			if len(result.Doubts) > 0 {
-				page.Ready, page.Doubts = oddRows, shownDoubts(result.Doubts, fields)
+				page.Ready, page.Doubts = oddRows, shownRows(result.Doubts, fields)
 			}
 			return err
 		},
@@ -321,7 +324,7 @@ func (s *Site) Import(w http.ResponseWriter, r *http.Request, v view.Facts, form
 		},
 	}
 	asked.doubted = func(form templates.Form, doubts []study.Doubt) error {
-		return showImport(w, r, http.StatusUnprocessableEntity, v, templates.ImportPage{Form: form, Ready: oddRows, Doubts: shownDoubts(doubts, fields)})
+		return showImport(w, r, http.StatusUnprocessableEntity, v, templates.ImportPage{Form: form, Ready: oddRows, Doubts: shownRows(doubts, fields)})
 	}
 	if options.DryRun {
 		asked.done = func() error {
@@ -332,7 +335,18 @@ func (s *Site) Import(w http.ResponseWriter, r *http.Request, v view.Facts, form
 	return asked
 }
 
+// inWordsOfPage words what programs are told of an import for a page that has boxes for it.
+var inWordsOfPage = strings.NewReplacer(study.LeavesOut, "the box below leaves such columns out", study.ByNumber, "The box “"+forms.ByNumberLabel+"”")
+
 const oddRows = "The table can be imported, but some of it looks odd."
+
+func shownRows(doubts []study.Doubt, fields forms.Fields) templates.Doubts {
+	shown := shownDoubts(doubts, fields)
+	for i := range shown.List {
+		shown.List[i].Text = inWordsOfPage.Replace(shown.List[i].Text)
+	}
+	return shown
+}
 
 // lineField matches a place in a table that was sent: its line and, perhaps, column.
 var lineField = regexp.MustCompile(`^lines\[(\d+)\](?:\.(.*))?$`)
@@ -353,7 +367,7 @@ func fileFaults(err error) []templates.FileFault {
 			}
 			shown.What = withoutPlace(shown.What, at[1], at[2])
 		}
-		shown.What = strings.Replace(shown.What, study.LeavesOut, "the box below leaves such columns out", 1)
+		shown.What = inWordsOfPage.Replace(shown.What)
 		if text, ok := fault.Value.(string); ok {
 			shown.Value = text
 		}

@@ -306,6 +306,35 @@ func TestRowsBeyondTheBoundsAreAskedBack(t *testing.T) {
 	s.Call("GET", study, s.Admin, nil).Want(200)
 }
 
+// TestATableOfWaitingTrialsIsRecognised: rows with the numbers and settings of trials that wait are
+// asked about once, and the box that tells their results makes no trials of them.
+func TestATableOfWaitingTrialsIsRecognised(t *testing.T) {
+	s := sitetest.Beside(t)
+	study := newTrial(s)
+	s.API("POST", study+"/ask", `{"count": 2}`).Want(201)
+	table := strings.ReplaceAll(string(s.API("GET", study+"/export.csv", nil).Want(200).Body), ",,,", ",71,0.3,")
+	rows := url.Values{"text": {table}, "do": {"check"}}
+	asked := htmlText(string(post(s, study+"/import", rows).Want(200).Body))
+	sitetest.Says(t, asked, "3 rows have the number and settings of trials that wait for results, as line 2 of trial 1. Are these their results? The box “Each row tells of the trial whose number it has” saves them there, and makes no trials.")
+	if strings.Contains(asked, "a replicate on purpose?") {
+		t.Error("each row is asked about, too")
+	}
+	rows.Set("by_number", "yes")
+	post(s, study+"/import", rows).Want(200).Says("All good: the rows have something new of 3 trials. Press Import.")
+	rows.Set("do", "import")
+	post(s, study+"/import", rows).Want(303)
+	s.API("GET", study+"/trials", nil).Want(200).Has("trials/2/status", "completed").Has("next", nil)
+	rows.Set("text", "number,yield\n1,72\n2,712\n")
+	post(s, study+"/import", rows).Want(422).Says("trial 1 has 71 already; to correct it, give a reason")
+	rows.Set("reason", "wrong well")
+	asked = string(post(s, study+"/import", rows).Want(422).Says("71.2\u202f% would fit").Body)
+	_, sure, _ := strings.Cut(asked, `name="sure" value="`)
+	sure, _, _ = strings.Cut(sure, `"`)
+	rows.Set("sure", sure)
+	post(s, study+"/import", rows).Want(303)
+	s.API("GET", study+"/trials/2", nil).Want(200).Has("metrics/yield/value", 712.0)
+}
+
 // TestOddValuesAreAskedBackOnce: a value far outside is stored only when the person is sure.
 func TestOddValuesAreAskedBackOnce(t *testing.T) {
 	s := sitetest.Beside(t)

@@ -141,6 +141,32 @@ func TestOnPaper(t *testing.T) {
 	p.sees("Trial 1 of On paper, printed")
 }
 
+// TestAPlateOnPaper: 96 trials that wait stand on one sheet, a row each with blanks for what is not read
+// yet, and on the printed bench their cards begin on its first page.
+func TestAPlateOnPaper(t *testing.T) {
+	t.Parallel()
+	id := site.makeStudy(t, buffer("Plate"))
+	site.ask(t, id, 50)
+	site.ask(t, id, 46)
+	site.tell(t, id, 2, map[string]any{"yield": 71.25})
+	p := newAdmin(t)
+	p.open("/studies/" + id + "/bench")
+	p.sees("46 more are waiting; they are in the study’s table of trials. All that waits on one sheet")
+	p.media(emulation.SetEmulatedMediaParams{Media: "print"})
+	if got := ask[string](p, `getComputedStyle(document.querySelector("#next")).breakInside`); got != "auto" {
+		t.Errorf("50 cards are kept together on paper (%s), which leaves the first page empty", got)
+	}
+	p.press("All that waits on one sheet")
+	p.sees("What waits in Plate")
+	p.size(703, 1000) // A4 without its margins
+	p.sound("the sheet")
+	if blank := ask[[]int](p, `["tbody tr", ".box", ".box:empty"].map((cells) => document.querySelectorAll(cells).length)`); !slices.Equal(blank, []int{96, 288, 287}) {
+		t.Errorf("%d rows, cells for readings and blanks", blank)
+	}
+	p.media(emulation.SetEmulatedMediaParams{})
+	p.audit("the sheet")
+}
+
 // TestLongTextsFitOnPaper: an address as a reason or a note widens no table of the report beyond it,
 // nor the study's long name its sheets.
 func TestLongTextsFitOnPaper(t *testing.T) {

@@ -1352,18 +1352,21 @@ class Client(_Connection):
         *,
         at: Optional[int] = None,
         decimal: Optional[str] = None,
+        status: Optional[str] = None,
     ) -> str:
         """The trials as a table that can be imported again. Needs: viewer of the study.
 
         at: The study as it was after this ledger event.
 
         decimal: How the table writes decimals, point or comma; with commas, semicolons separate the columns.
+
+        status: Only trials of these states, comma-separated.
         """
         return self._text(
             "GET",
             "/api/v1/studies/{id}/export.csv",
             {"id": id},
-            {"at": at, "decimal": decimal},
+            {"at": at, "decimal": decimal, "status": status},
             {},
         )
 

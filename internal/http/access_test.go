@@ -75,7 +75,7 @@ var pageAudiences = map[audience]string{
 	operator: "GET /studies/new, POST /studies/new, POST /studies/demo",
 	admin: "GET /people, POST /people/invites, POST /people/invites/{link}/revoke, POST /people/tokens, POST /people/tokens/{token}/revoke, " +
 		"POST /people/{person}/role, POST /people/{person}/disable, POST /people/{person}/enable, POST /people/{person}/link",
-	studyViewer: "GET /studies/{id}, GET /studies/{id}/bench, GET /studies/{id}/parts/{part}, GET /studies/{id}/board, GET /studies/{id}/board/{part}, GET /studies/{id}/board/verify, POST /studies/{id}/board/verify, GET /studies/{id}/report, GET /studies/{id}/trials/{number}, GET /studies/{id}/trials/{number}/sheet",
+	studyViewer: "GET /studies/{id}, GET /studies/{id}/bench, GET /studies/{id}/sheet, GET /studies/{id}/parts/{part}, GET /studies/{id}/board, GET /studies/{id}/board/{part}, GET /studies/{id}/board/verify, POST /studies/{id}/board/verify, GET /studies/{id}/report, GET /studies/{id}/trials/{number}, GET /studies/{id}/trials/{number}/sheet",
 	studyOperator: "GET /studies/{id}/edit, POST /studies/{id}/edit, GET /studies/{id}/reconfigure, POST /studies/{id}/reconfigure, " +
 		"GET /studies/{id}/import, POST /studies/{id}/import, POST /studies/{id}/simulate, POST /studies/{id}/ask, GET /studies/{id}/own, POST /studies/{id}/own, " +
 		"POST /studies/{id}/trials/{number}/tell, POST /studies/{id}/trials/{number}/close, POST /studies/{id}/trials/{number}/undo, POST /studies/{id}/trials/{number}/replicate, " +

@@ -105,6 +105,7 @@ func (s *Server) routes(a *api.API, p *pages.Site) []route {
 
 		page("GET", study, StudyViewer, p.WithStudy(p.StudyPage)),
 		page("GET", study+"/bench", StudyViewer, p.WithStudy(p.BenchPage)),
+		page("GET", study+"/sheet", StudyViewer, p.WithStudy(p.PrintWaiting)),
 		page("GET", study+"/parts/{part}", StudyViewer, p.WithStudy(p.StudyPart)).answeredInTurn(),
 		page("GET", study+"/stream", StudyViewer, s.changes).open(),
 		page("GET", study+"/edit", StudyOperator, p.WithStudy(p.EditPage)),

@@ -433,6 +433,14 @@ func (v Tried) Sheet(address string) (templates.SheetPage, error) {
 	return sheet, nil
 }
 
+// WaitingSheet is all waiting trials on paper.
+func (v Facts) WaitingSheet() templates.WaitingSheet {
+	sheet := templates.WaitingSheet{Study: v.Head, Printed: words.Exact(v.Now), Statuses: string(ledger.StatusSuggested + "," + ledger.StatusPartial)}
+	waiting := v.Snap.WaitingTrials()
+	trialsTable{Facts: v}.fillRows(&sheet.Trials, lists.Of(len(waiting), func(i int) *ledger.Trial { return &waiting[i] }))
+	return sheet
+}
+
 // quietZone is the white margin that readers of QR codes need, in modules.
 const quietZone = 4
 

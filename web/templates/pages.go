@@ -307,6 +307,15 @@ type SheetPage struct {
 	Printed string
 }
 
+// WaitingSheet is all waiting trials on paper, a row each.
+type WaitingSheet struct {
+	Page
+	Study    StudyHead
+	Trials   Trials
+	Statuses string // of the trials, as exports name them
+	Printed  string
+}
+
 // SheetLine is a metric to be written down. Value is there, with a note, if it was saved already or
 // is known beforehand.
 type SheetLine struct{ Name, Unit, Limit, Value, Note string }

@@ -130,15 +130,19 @@ func (a *API) transferOperations() operations {
 	return operations{
 		"exportCSV": Operation{
 			Summary: "The trials as a table that can be imported again", Answer: "", AnswerType: "text/csv",
-			Query: []queryParameter{atParameter, {"decimal", "How the table writes decimals, point or comma; with commas, semicolons separate the columns", ""}},
+			Query: []queryParameter{atParameter, {"decimal", "How the table writes decimals, point or comma; with commas, semicolons separate the columns", ""}, statusParameter},
 			Handle: func(w http.ResponseWriter, r *http.Request) error {
-				decimals, err := request.Parse(r, readDecimals)
+				var statuses []ledger.Status
+				decimals, err := request.Parse(r, func(q *request.Query) design.Decimals {
+					statuses = readStatuses(q)
+					return readDecimals(q)
+				})
 				if err != nil {
 					return err
 				}
 				return a.exportHandler("text/csv; charset=utf-8", "csv", func(_ context.Context, snap *ledger.Snapshot, w io.Writer) error {
 					var table bytes.Buffer
-					if err := study.WriteCSV(&table, snap.Definition, snap.Trials, snap.Chosen, decimals); err != nil {
+					if err := study.WriteCSV(&table, snap.Definition, withStatus(snap.Trials, statuses), snap.Chosen, decimals); err != nil {
 						return err
 					}
 					_, err := table.WriteTo(w)

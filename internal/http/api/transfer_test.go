@@ -76,6 +76,10 @@ func TestATableTellsOfTrialsThatAreHere(t *testing.T) {
 	}
 	asked := string(s.API("GET", path+"/export.csv", nil).Want(200).Body)
 	changed(in("", asked)) // says nothing yet
+	if half := string(s.API("GET", path+"/export.csv?status=partial,failed", nil).Want(200).Body); strings.Count(half, "\n") != 1 {
+		t.Errorf("of none of these states: %q", half)
+	}
+	s.API("GET", path+"/export.csv?status=waiting", nil).Faults(422, "query.status")
 	changed(in("&dry_run=true", "yield;number\n71,5;3\n;2\n64;1\n"), 3.0, 1.0)
 	changed(in("", "yield;number\n71,5;3\n;2\n64;1\n"), 3.0, 1.0)
 	before := version(t, s, path[len("/studies/"):])

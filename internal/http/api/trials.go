@@ -33,13 +33,26 @@ type preview struct {
 
 var dryRun = queryParameter{"dry_run", "Store nothing, and answer what would change", false}
 
+var statusParameter = queryParameter{"status", "Only trials of these states, comma-separated", ""}
+
+func readStatuses(q *request.Query) []ledger.Status {
+	return request.ListOf(q, "status", ledger.StatusSuggested, ledger.StatusPartial, ledger.StatusCompleted, ledger.StatusFailed, ledger.StatusAbandoned)
+}
+
+// withStatus returns the trials with one of the statuses; none stands for any.
+func withStatus(trials []*ledger.Trial, statuses []ledger.Status) []*ledger.Trial {
+	return lists.Pick(trials, func(t *ledger.Trial) (*ledger.Trial, bool) {
+		return t, len(statuses) == 0 || slices.Contains(statuses, t.Status)
+	})
+}
+
 func (a *API) trialOperations() operations {
 	return operations{
 		"listTrials": reading(a, Operation{
 			Summary: "List trials by number",
-			Query:   []queryParameter{{"after", "Only trials with a higher number", 0}, limitParameter, {"status", "Only trials of these states, comma-separated", ""}},
+			Query:   []queryParameter{{"after", "Only trials with a higher number", 0}, limitParameter, statusParameter},
 		}, func(q *request.Query) trialsQuery {
-			return trialsQuery{readPageQuery(q), request.ListOf(q, "status", ledger.StatusSuggested, ledger.StatusPartial, ledger.StatusCompleted, ledger.StatusFailed, ledger.StatusAbandoned)}
+			return trialsQuery{readPageQuery(q), readStatuses(q)}
 		}, func(_ context.Context, snap *ledger.Snapshot, asked trialsQuery) (trialPage, error) {
 			return pageOf(snap.Trials, int(asked.after), int(asked.limit), asked.statuses), nil
 		}),
@@ -211,10 +224,7 @@ func (a *API) closing(kind ledger.Kind, summary string) Operation {
 // stands for any.
 func pageOf(trials []*ledger.Trial, after, limit int, statuses []ledger.Status) trialPage {
 	page := trialPage{Trials: []ledger.Trial{}}
-	for _, t := range trials[min(after, len(trials)):] {
-		if len(statuses) > 0 && !slices.Contains(statuses, t.Status) {
-			continue
-		}
+	for _, t := range withStatus(trials[min(after, len(trials)):], statuses) {
 		if len(page.Trials) == limit {
 			page.Next = new(page.Trials[limit-1].Number)
 			break

@@ -59,6 +59,13 @@ func (s *Site) BenchPage(w http.ResponseWriter, r *http.Request, v view.Facts) e
 	return show(w, r, http.StatusOK, templates.BenchView(page, v.Next()))
 }
 
+// PrintWaiting is all that waits on paper, or as a table for a machine.
+func (s *Site) PrintWaiting(w http.ResponseWriter, r *http.Request, v view.Facts) error {
+	page := v.WaitingSheet()
+	page.Page = newPage(r, "What waits in "+v.Head.Name, "wide")
+	return show(w, r, http.StatusOK, templates.WaitingView(page))
+}
+
 // liveOf returns the stream of a study's changes from now on.
 func liveOf(now *ledger.Snapshot) templates.Live {
 	return templates.Live{URL: "/studies/" + now.ID + "/stream?after=" + strconv.FormatInt(now.Version, 10), Version: now.Version}

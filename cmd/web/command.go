@@ -72,6 +72,7 @@ func commands() []command {
 		{"ask", "STUDY [SETTING=VALUE …]", "ask a running server for the next trial; temperature=40 holds that setting, and the others are chosen", remoteHelp, askRemote},
 		{"tell", "STUDY NUMBER METRIC=VALUE …", "say what came out, as in yield=71.2 impurity=0.31±0.02", remoteHelp, tellRemote},
 		{"fail", "STUDY NUMBER REASON", "say that a trial failed: because of its settings, or with -chance by chance", remoteHelp, failRemote},
+		{"import", "STUDY FILE", "import a CSV, each row a trial, or with -by-number what came of trials that are there; - is standard input", remoteHelp, importRemote},
 		{"export", "STUDY", "write the study's trials as CSV, with -json the study with its ledger", remoteHelp, exportRemote},
 		{"watch", "STUDY", "write a line for each event, and for new ones as they come", remoteHelp, watchRemote},
 		{"health", "", "ask the running server whether it is ready", "It asks the server at HEADROOM_URL, or at HEADROOM_LISTEN on this machine.", plain(configured(health))},
@@ -91,7 +92,7 @@ Settings come from the environment:
   HEADROOM_DATABASE_WAIT    how long a starting program waits for that PostgreSQL to answer (30s)
   HEADROOM_DATA_DIR         the data folder (./data; for root /var/lib/headroom where PostgreSQL's user cannot enter ./data)
   HEADROOM_ADMIN_TOKEN      the first admin's API token (else made once, in the file admin-token of the data folder)
-  HEADROOM_URL              the server that studies, ask, tell, fail, export, watch and health talk to (else the one of this machine)
+  HEADROOM_URL              the server that studies, ask, tell, fail, import, export, watch and health talk to (else the one of this machine)
   HEADROOM_TOKEN            the API token that they send (else, on the server's own machine, the file admin-token)
   HEADROOM_TLS_CERT, _KEY   files of a certificate and its key, to serve https
   HEADROOM_TRUSTED_PROXIES  networks whose X-Forwarded-For is believed, as in 10.0.0.0/8,192.168.1.7/32

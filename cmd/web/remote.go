@@ -28,6 +28,7 @@ import (
 	"headroom/internal/account"
 	"headroom/internal/http/problem"
 	"headroom/internal/lists"
+	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
@@ -56,6 +57,7 @@ type remote struct {
 	out     io.Writer
 	silence time.Duration // how long the server may send nothing; 0 = forever
 	patient bool          // tries again without end
+	sends   string        // media type of what it sends, if that is not JSON
 	waiting bool          // has said that it waits
 	asides  io.Writer     // for what is no answer of the server
 }
@@ -106,7 +108,11 @@ func (c config) credentials() (string, error) {
 // post changes a study, once however often the request is repeated. It decodes the answer into
 // answer, or writes it as it is.
 func (r *remote) post(ctx context.Context, id, name string, body, answer any) error {
-	text, err := json.Marshal(body)
+	text, isText := body.([]byte)
+	var err error
+	if !isText {
+		text, err = json.Marshal(body)
+	}
 	if err != nil {
 		return err
 	}
@@ -142,7 +148,7 @@ func (r *remote) send(ctx context.Context, method, path string, body []byte) (*h
 		}
 		request.Header.Set("Authorization", "Bearer "+r.token)
 		if body != nil {
-			request.Header.Set("Content-Type", "application/json")
+			request.Header.Set("Content-Type", cmp.Or(r.sends, "application/json"))
 			request.Header.Set("Idempotency-Key", key)
 		}
 		response, err := r.do(ctx, request)
@@ -324,22 +330,26 @@ func (r *remote) writeStudies(page io.ReadCloser) (next string, err error) {
 }
 
 func askRemote(set *flag.FlagSet) action {
-	count := set.Int64("count", 1, "how many trials")
+	count := set.Int64("count", 1, fmt.Sprintf("how many trials; beyond %d they are asked for in several requests", study.MostAsked))
 	return timedRemoteAction(set, func(ctx context.Context, r *remote, args []string) error {
 		held, err := settings(args[1:])
 		if err != nil {
 			return err
 		}
-		var answer struct{ Trials []ledger.Trial }
-		if err := r.post(ctx, args[0], "ask", map[string]any{"count": *count, "held": held}, &answer); err != nil {
-			return err
-		}
-		for _, trial := range answer.Trials {
-			if err := r.writeTrial(trial); err != nil {
+		for left := *count; ; left -= study.MostAsked {
+			var answer struct{ Trials []ledger.Trial }
+			if err := r.post(ctx, args[0], "ask", map[string]any{"count": min(left, study.MostAsked), "held": held}, &answer); err != nil {
 				return err
 			}
+			for _, trial := range answer.Trials {
+				if err := r.writeTrial(trial); err != nil {
+					return err
+				}
+			}
+			if left <= study.MostAsked {
+				return nil
+			}
 		}
-		return nil
 	})
 }
 
@@ -443,11 +453,45 @@ func readNumber(metric, text string) (float64, error) {
 	return value, nil
 }
 
+// importRemote sends a table and says which trials it made or changed.
+func importRemote(set *flag.FlagSet) action {
+	query := url.Values{}
+	option := func(flag, name, meaning string) {
+		set.BoolFunc(flag, meaning, func(string) error { query.Set(name, "true"); return nil })
+	}
+	option("by-number", "by_number", "each row tells what came of the trial whose number it has, and no trials are made")
+	option("dry-run", "dry_run", "store nothing, and say what would be imported and what looks odd")
+	option("ignore-unknown", "ignore_unknown", "leave out columns that are neither a parameter nor a metric")
+	set.Func("reason", "with -by-number: why the table corrects readings that were told before", func(text string) error { query.Set("reason", text); return nil })
+	return timedRemoteAction(set, func(ctx context.Context, r *remote, args []string) error {
+		table, err := fromFile(args[1], io.ReadAll)
+		if err != nil {
+			return err
+		}
+		r.sends = "text/csv"
+		var answer struct {
+			Numbers []int
+			Doubts  []study.Doubt
+		}
+		if err := r.post(ctx, args[0], "import?"+query.Encode(), table, &answer); err != nil || r.asJSON {
+			return err
+		}
+		for _, doubt := range answer.Doubts {
+			fmt.Fprintf(r.out, "%s: %s\n", strings.TrimPrefix(doubt.Field, "body."), doubt.Text)
+		}
+		_, err = fmt.Fprintln(r.out, strings.TrimSpace(design.Count(len(answer.Numbers), "trial", "trials")+" "+strings.Trim(fmt.Sprint(answer.Numbers), "[]")))
+		return err
+	})
+}
+
 func exportRemote(set *flag.FlagSet) action {
+	status := set.String("status", "", "only trials of these states, as in suggested,partial for those that wait")
 	return timedRemoteAction(set, func(ctx context.Context, r *remote, args []string) error {
 		name := "export.csv"
 		if r.asJSON {
 			name = "export.json"
+		} else if *status != "" {
+			name += "?status=" + url.QueryEscape(*status)
 		}
 		response, err := r.send(ctx, http.MethodGet, studyPath(args[0], name), nil)
 		if err != nil {

@@ -128,6 +128,26 @@ func TestCommandsAskAServer(t *testing.T) {
 		t.Errorf("export -json said %.200q", text)
 	}
 
+	if text := said("ask", plates.ID, "-count", "51"); strings.Count(text, ", suggested\n") != 51 || !strings.Contains(text, "trial 52, suggested\n") {
+		t.Errorf("ask for more than one answer has said %q", text)
+	}
+	results := filepath.Join(t.TempDir(), "results.csv")
+	must.Do(t, os.WriteFile(results, []byte(strings.ReplaceAll(said("export", plates.ID, "-status", "suggested,partial"), ",,", ",70,")), 0o600))
+	if text := said("import", plates.ID, results, "-dry-run"); !strings.HasPrefix(text, "columns: 52 rows have the number and settings of trials that wait for results") || !strings.Contains(text, "\n52 trials 53 54 ") {
+		t.Errorf("import -dry-run said %q", text)
+	}
+	if text := said("import", plates.ID, results, "-by-number"); !strings.HasPrefix(text, "52 trials 1 2 3 ") {
+		t.Errorf("import -by-number said %q", text)
+	}
+	if text := said("import", plates.ID, results, "-by-number"); text != "0 trials\n" {
+		t.Errorf("the same table again said %q", text)
+	}
+	must.Do(t, os.WriteFile(results, []byte("number,y\n3,71\n"), 0o600))
+	complained("line 2, y: trial 3 has 70 already; to correct it, give a reason", "import", plates.ID, results, "-by-number")
+	if text := said("import", plates.ID, results, "-by-number", "-reason", "wrong well"); text != "1 trial 3\n" {
+		t.Errorf("a correction said %q", text)
+	}
+
 	// From another machine, and through a pipe.
 	elsewhere := []string{"HEADROOM_URL=" + server.url, "HEADROOM_TOKEN=" + token}
 	bundle, complaint, err := output(t, program(t, dbtest.Folder(t), elsewhere, "export", "-json", study.ID))

@@ -433,8 +433,8 @@ func (c *chooser) rule(ctx context.Context, cmd Command, ask Ask) (ruling, error
 	if ask.Count != nil {
 		count = *ask.Count
 	}
-	if count < 1 || count > mostAsked {
-		return ruling{}, design.NewInvalid("count", fmt.Sprintf("between 1 and %d trials can be asked for at once", mostAsked), count)
+	if count < 1 || count > MostAsked {
+		return ruling{}, design.NewInvalid("count", fmt.Sprintf("between 1 and %d trials can be asked for at once", MostAsked), count)
 	}
 	if err := mayChoose(snap); err != nil {
 		return ruling{}, err
@@ -560,4 +560,5 @@ func (own OwnTrial) Place(c *design.Compiled, at string) (design.Settings, optim
 	return settings, there, append(faults, c.CheckRules(settings, there, at)...)
 }
 
-const mostAsked = 50
+// MostAsked is how many trials one request can ask for.
+const MostAsked = 50

@@ -578,7 +578,7 @@ func TestRowsOfTrialsSayWhatWasUsed(t *testing.T) {
 	b := newBench(t, oven())
 	asked, _ := must.Get2(parseCSV(b.snap.Compiled(), strings.NewReader("temperature,cycles\n42.86828686,3\n"), ImportOptions{}))(t)
 	b.must(ruleImport(b.snap, b.snap, asked))
-	for cell, want := range map[string]float64{"42.86828686": 0, "42.868287": 0, "42.87": 0, "42.9": 0, "42.8": 42.8, "43.5": 43.5, "40": 40, "": 0} {
+	for cell, want := range map[string]float64{"42.86828686": 0, "42.868287": 0, "42.87": 0, "42.9": 0, "43": 0, "42.8": 42.8, "42": 42, "43.5": 43.5, "40": 40, "": 0} {
 		rows, _ := must.Get2(parseCSV(b.snap.Compiled(), strings.NewReader("number,temperature,yield\n1,"+cell+",70\n"), ImportOptions{ByNumber: true}))(t)
 		ruled, doubts, err := ruleResults(b.snap, b.snap, rows, ImportOptions{ByNumber: true}, true)
 		if err != nil || len(ruled.drafts) != 1 {

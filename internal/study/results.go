@@ -94,7 +94,7 @@ func ruleResults(snap, readUnder *ledger.Snapshot, rows []importRow, opt ImportO
 // rule returns what is new in the row: readings, a note and settings, corrections if there is a
 // reason for any, and that its trial failed or was not run; and, if people are asked, its doubts.
 func (row importRow) rule(snap *ledger.Snapshot, trial *ledger.Trial, reason string, asked bool) (said ruling, doubts []Doubt, faults design.Faults) {
-	told := ledger.Telling{Metrics: map[string]ledger.Reading{}, Parameters: usedInstead(row.Parameters, snap.Chosen(trial.Number), trial.Parameters)}
+	told := ledger.Telling{Metrics: map[string]ledger.Reading{}, Parameters: usedInstead(snap.Definition, row.Parameters, snap.Chosen(trial.Number), trial.Parameters)}
 	changed := Correction{Number: trial.Number, Metrics: map[string]*ledger.Reading{}, Reason: reason}
 	for _, name := range slices.Sorted(maps.Keys(row.Metrics)) {
 		reading := row.Metrics[name]
@@ -146,8 +146,13 @@ func (row importRow) rule(snap *ledger.Snapshot, trial *ledger.Trial, reason str
 		doubts = append(doubts, d)
 	}
 	if told.Parameters != nil {
-		text := settingsText(snap.Definition, told.Parameters)
-		doubts = append(doubts, Doubt{row.at(), text, fmt.Sprintf("%s are not the settings of trial %d. Was it really run like this?", text, trial.Number)})
+		var others []string
+		for _, p := range snap.Definition.Parameters {
+			if was, is := trial.Parameters[p.Name], told.Parameters[p.Name]; was != is {
+				others = append(others, fmt.Sprintf("%s %s, not %s", design.Name(p.Name), design.WriteSetting(p, is), design.WriteSetting(p, was)))
+			}
+		}
+		doubts = append(doubts, Doubt{row.at(), settingsText(snap.Definition, told.Parameters), fmt.Sprintf("Was trial %d really run with %s?", trial.Number, design.Listed(others, "and"))})
 	}
 	return said, doubts, faults
 }
@@ -172,11 +177,11 @@ func (row importRow) ending(trial *ledger.Trial) (kind ledger.Kind, data ledger.
 
 // usedInstead returns the settings that were used according to those that a row says, nil if they are
 // the ones chosen or kept, perhaps rounded.
-func usedInstead(said, chosen, kept design.Settings) design.Settings {
+func usedInstead(d design.Definition, said, chosen, kept design.Settings) design.Settings {
 	used := kept.Clone()
-	for name, value := range said {
-		if !value.Rounds(chosen[name]) && !value.Rounds(kept[name]) {
-			used[name] = value
+	for _, p := range d.Parameters {
+		if value, there := said[p.Name]; there && !p.Rounds(value, chosen[p.Name]) && !p.Rounds(value, kept[p.Name]) {
+			used[p.Name] = value
 		}
 	}
 	if used.Equal(kept) {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -107,6 +108,7 @@ func ruleTellMany(snap *ledger.Snapshot, told []NumberedTelling) (ruling, error)
 	var ruled ruling
 	var faults design.Faults
 	var refused error
+	var those []string                  // trials for which it is refused
 	before := map[int]map[string]bool{} // metrics told earlier in the same request
 	for i, telling := range told {
 		if faults.Full() {
@@ -126,12 +128,17 @@ func ruleTellMany(snap *ledger.Snapshot, told []NumberedTelling) (ruling, error)
 		for name := range telling.Metrics {
 			before[trial.Number][name] = true
 		}
-		refused = cmp.Or(refused, err)
+		if refused = cmp.Or(refused, err); err != nil {
+			those = append(those, strconv.Itoa(trial.Number))
+		}
 		ruled.drafts = append(ruled.drafts, ledger.Draft{Kind: ledger.Told, Data: data})
 		ruled.numbers = append(ruled.numbers, trial.Number) // repeated if the trial is, as in the answer
 	}
 	if err := faults.Err(); err != nil {
 		return ruling{}, err
+	}
+	if len(those) > 1 {
+		refused = conflict("%s Of the %d trials told of, these are refused for such a reason: %s.", refused, len(told), design.Shorten(strings.Join(those, ", ")))
 	}
 	return ruled, refused
 }

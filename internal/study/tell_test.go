@@ -74,6 +74,8 @@ func TestTellingManyIsAllOrNothing(t *testing.T) {
 	wantFault(t, faultsOf(t, err), "trials[1].metrics.yield", "is given twice for trial 3")
 	ruled, err := ruleTellMany(b.snap, []NumberedTelling{yield(3, 1), yield(2, 1)})
 	b.refused(ruled, err, ErrConflict, "yield of trial 2 has been told already. To change it, use the trial's corrections (…/trials/2/corrections).")
+	ruled, err = ruleTellMany(b.snap, []NumberedTelling{yield(1, 1), yield(3, 1), yield(2, 1)})
+	b.refused(ruled, err, ErrConflict, "corrections (…/trials/1/corrections). Of the 3 trials told of, these are refused for such a reason: 1, 2.")
 	if ruled, _ := ruleTellMany(b.snap, []NumberedTelling{yield(3, 1), {3, ledger.Telling{Note: "x"}}}); !slices.Equal(ruled.numbers, []int{3, 3}) || len(ruled.drafts) != 2 {
 		t.Errorf("%+v", ruled)
 	}

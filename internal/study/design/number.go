@@ -262,13 +262,6 @@ func decimalsOf(x float64) int {
 	return len(fraction)
 }
 
-// Rounds reports whether v is the other value or, as spreadsheets write numbers, that value rounded
-// to the decimals of v, which changes it by less than a two-hundredth.
-func (v Value) Rounds(other Value) bool {
-	near := math.Abs(v.Number-other.Number) < math.Abs(other.Number)/200
-	return v == other || !v.IsText && !other.IsText && near && FormatFixed(other.Number, decimalsOf(v.Number)) == FormatFixed(v.Number, decimalsOf(v.Number))
-}
-
 // FormatBrief writes x with two significant digits, larger numbers to the unit, without trailing
 // zeros.
 func FormatBrief(x float64) string { return trimZeros(FormatFixed(x, max(0, 1-ExponentOf(x)))) }

@@ -201,7 +201,7 @@ func (v Tried) card() templates.Card {
 }
 
 // changesSince says what has changed since a trial was chosen. For a waiting trial, it keeps people
-// from running it for nothing, for a prediction that no longer holds, or from telling it in an old
+// from running it for nothing, twice without knowing, for a prediction that no longer holds, or from telling it in an old
 // unit; for others it explains why they break a limit that they once kept.
 func (v Tried) changesSince() string {
 	said := words.Either(v.Trial.Waiting() && v.Snap.Gone(v.Trial.Number), "Its settings may no longer be chosen.", "")
@@ -211,6 +211,12 @@ func (v Tried) changesSince() string {
 	}
 	if len(changed) > 0 {
 		said = "Since it was chosen: " + strings.Join(changed, ", ") + ". " + said
+	}
+	for _, t := range slices.Backward(v.Snap.Trials[:v.Trial.Number-1]) {
+		if v.Trial.Waiting() && v.Trial.Origin == ledger.Suggested && t.Waiting() && t.Parameters.Equal(v.Trial.Parameters) {
+			said += fmt.Sprintf(" Trial %d has the same settings, and waits, too.", t.Number)
+			break
+		}
 	}
 	if v.Trial.Waiting() && v.Trial.Excluded {
 		said += " It is excluded, and need not be run: " + v.Trial.Reason

@@ -365,6 +365,24 @@ func TestWhatToDoCanBeDone(t *testing.T) {
 	says(t, "before the first trial of a sampled limit", b.facts(0).Verdict().Next, []string{"Ask for the first trial through the API."}, nil)
 }
 
+// TestASettingThatWaitsTwiceIsSaid where the algorithm had no other, as on a plate with more wells than
+// a list has combinations; not where the first has been run.
+func TestASettingThatWaitsTwiceIsSaid(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, twoLimits)
+	for _, x := range []float64{0.5, 0.6, 0.5, 0.5} {
+		b.ask(x)
+	}
+	cards := b.facts(0).Next().Cards
+	for i, want := range []string{"", "", "Trial 1 has the same settings, and waits, too.", "Trial 3 has the same settings, and waits, too."} {
+		if got := cards[i].Since; got != want {
+			t.Errorf("trial %d: %q", i+1, got)
+		}
+	}
+	b.end(ledger.Failed, 1)
+	says(t, "once the first has ended", b.facts(0).Next().Cards[1].Since, nil, []string{"the same settings"})
+}
+
 // TestNobodyIsToRunATrialThatWasTakenOut: its card says so, and what to do is said of the others.
 func TestNobodyIsToRunATrialThatWasTakenOut(t *testing.T) {
 	t.Parallel()

@@ -329,6 +329,9 @@ func (l *life) hold() {
 	if a := l.site.Call("POST", at+"/import?dry_run=true", l.site.Admin, table.Body, "Content-Type", "text/csv"); a.Status != 200 || poisoned(a.Body) != nil {
 		l.fault("an exported table is refused, or poisoned: %d %.600s\n%.600s", a.Status, a.Body, table.Body)
 	}
+	if a := l.site.Call("POST", at+"/import?by_number=true", l.site.Admin, table.Body, "Content-Type", "text/csv"); a.Status != 200 || a.JSON()["rows"] != 0.0 {
+		l.fault("an exported table says something new of its own trials: %d %.600s\n%.600s", a.Status, a.Body, table.Body)
+	}
 	state, another := l.call("GET", at+"/state", nil), l.site.Another()
 	if state.Status == http.StatusOK {
 		l.addUp(at, state.JSON()["violation"].(map[string]any))
@@ -530,14 +533,15 @@ func (l *life) importRows() {
 				rows[i] = append(rows[i], `"`+fmt.Sprint(value)+`"`)
 			}
 		}
-		titles = append(titles, "y")
-		rows[i] = append(rows[i], fmt.Sprint(l.number()))
+		titles = append(titles, "y", "number", "status")
+		rows[i] = append(rows[i], fmt.Sprint(l.number()), fmt.Sprint(1+l.PCG.IntN(l.trials+2)), one(l, "", "", "failed", "failed by chance", "abandoned", "completed"))
 	}
 	table := strings.Join(titles, ",") + "\n"
 	for _, row := range rows[:1+l.PCG.IntN(2)] {
 		table += strings.Join(row, ",") + "\n"
 	}
-	for _, query := range []string{"?dry_run=true", ""} {
+	numbers := one(l, "", "&by_number=true", "&by_number=true&reason=life")
+	for _, query := range []string{"?dry_run=true" + numbers, "?dry_run=false" + numbers} {
 		path := "/api/v1/studies/" + l.id + "/import" + query
 		a := l.site.Call("POST", path, l.site.Admin, table, "Content-Type", "text/csv")
 		l.said = append(l.said, fmt.Sprintf("POST %s %q → %d", path, table, a.Status))

@@ -682,6 +682,8 @@ func (t *table) readCell(c *design.Compiled, row *importRow, i int, cell string)
 		row.record = ledger.Status(status).Known()
 		if strings.HasPrefix(status, "fail") || strings.HasPrefix(status, "abandon") {
 			row.ended = status
+		} else if t.byNumber && trimmed != "" && !row.record {
+			t.cellFault(row.Line, i, cell, "%q says nothing of a trial; “failed”, “failed by chance” and “abandoned” end it, and a blank cell leaves it as it is", design.Shorten(trimmed))
 		}
 	case columnOfNumbers:
 		if number, err := t.number(trimmed); err == nil && number == math.Trunc(number) && math.Abs(number) < math.MaxInt32 {

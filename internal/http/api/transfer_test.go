@@ -103,6 +103,7 @@ func TestATableTellsOfTrialsThatAreHere(t *testing.T) {
 		t.Errorf("faults %v", faults)
 	}
 	in("", "yield\n1\n").Faults(422, "body.columns")
+	in("", "number,status\n4,aborted\n").Faults(422, "body.lines[2].status")
 	changed(in("&reason=read%20on%20the%20wrong%20filter", "number,yield\n3,72.5\n1,64\n"), 3.0)
 	s.API("GET", path+"/trials/3", nil).Want(200).Has("metrics/yield/value", 72.5).Has("metrics/yield/corrected", true)
 	s.API("POST", "/studies/import", s.API("GET", path+"/export.json", nil).Want(200).Body).Want(201)

@@ -294,6 +294,9 @@ type Lab struct {
 	Fault            string
 }
 
+// MostWells is how many trials a page asks for at once: a plate of the largest usual kind.
+const MostWells = 384
+
 // SheetPage is a trial on paper.
 type SheetPage struct {
 	Page

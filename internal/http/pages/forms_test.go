@@ -194,6 +194,14 @@ func TestFormSentTwiceWorksOnce(t *testing.T) {
 		}
 	}
 	sitetest.Same(t, "trials asked for", trials(s, study)-asked, 3)
+	plate, there := url.Values{"count": {"96"}, "key": {"plate"}}, trials(s, study)
+	for range 2 {
+		post(s, study+"/ask", plate).Want(303)
+	}
+	sitetest.Same(t, "trials of a plate", trials(s, study)-there, 96)
+	post(s, study+"/ask", url.Values{"count": {"51"}, "key": {""}}).Want(303)
+	sitetest.Same(t, "trials without a key", trials(s, study)-there, 96+51)
+	post(s, study+"/ask", url.Values{"count": {"1537"}, "key": {"many"}}).Want(422).Says("at most 384 trials")
 	whole := url.Values{"used.0": {"44"}, "used.1": {"A"}, "key": {"third"}}
 	post(s, study+"/own", whole).Want(303)
 	whole.Set("do", "rest")

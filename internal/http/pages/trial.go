@@ -223,15 +223,32 @@ func sentFromWaiting(r *http.Request) (page string, among bool) {
 	return page, among && (page == "" || page == "/bench")
 }
 
+// askFor asks for as many trials as a plate has wells, in parts with a key each: a form that is sent
+// again makes those that its first sending did not come to.
+func (s *Site) askFor(r *http.Request, cmd study.Command, id string, ask study.Ask) error {
+	if *ask.Count > templates.MostWells {
+		return design.NewInvalid("count", fmt.Sprintf("at most %d trials can be asked for at once", templates.MostWells), *ask.Count)
+	}
+	key := cmd.Key
+	for left := *ask.Count; ; left -= study.MostAsked {
+		ask.Count = new(min(left, study.MostAsked))
+		if _, _, err := s.Studies.Ask(r.Context(), cmd, id, ask); left <= study.MostAsked || err != nil && doneBefore(err) == nil {
+			return err
+		}
+		if key != nil {
+			part := *key
+			part.Key = fmt.Sprintf("%s/%d", key.Key, left)
+			cmd.Key = &part
+		}
+	}
+}
+
 // Ask asks for the next trials.
 func (s *Site) Ask(w http.ResponseWriter, r *http.Request, v view.Facts, form *forms.Typed) submission {
 	count := form.Whole("count", 1)
 	ask := study.Ask{Count: &count, Brought: design.Brought{Context: form.Context(forms.NewTrialForm(v.Snap))}}
 	return submission{
-		do: func(cmd study.Command) error {
-			_, _, err := s.Studies.Ask(r.Context(), cmd, v.Snap.ID, ask)
-			return err
-		},
+		do: func(cmd study.Command) error { return s.askFor(r, cmd, v.Snap.ID, ask) },
 		done: func() error {
 			if !isHTMX(r) {
 				return GoTo(w, r, v.Head.URL("?done=asked#next"))
@@ -277,10 +294,7 @@ func (s *Site) AddOwn(w http.ResponseWriter, r *http.Request, v view.Facts, form
 		ask := form.Held(table)
 		form.Values.Set("rest", "yes") // makes its content differ from that of one’s own point with the same settings
 		return submission{
-			do: func(cmd study.Command) error {
-				_, _, err := s.Studies.Ask(r.Context(), cmd, v.Snap.ID, ask)
-				return err
-			},
+			do: func(cmd study.Command) error { return s.askFor(r, cmd, v.Snap.ID, ask) },
 			to: v.Head.URL("?done=asked" + saved), fields: table.All(), again: again,
 		}
 	}

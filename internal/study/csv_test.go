@@ -3,6 +3,7 @@ package study
 import (
 	"bytes"
 	"errors"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -589,5 +590,27 @@ func TestRowsOfTrialsSayWhatWasUsed(t *testing.T) {
 		if used := told.Parameters["temperature"].Number; used != want || (len(doubts) > 0) != (want != 0) {
 			t.Errorf("%q: used %v and not %v, doubts %v", cell, used, want, doubts)
 		}
+	}
+}
+
+// TestResultsOfPartsThatSumUp: who says by number that one part of a mixture was another need not
+// work out the rest.
+func TestResultsOfPartsThatSumUp(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, mixture())
+	b.ask(1)
+	i := slices.IndexFunc(b.snap.Definition.Parameters, func(p design.Parameter) bool { return p.Type == design.Remainder })
+	rest := b.snap.Definition.Parameters[i]
+	kept := b.snap.Trial(1).Parameters
+	more := design.NumberValue(kept[rest.Of[0]].Number + 0.01)
+	byNumber := ImportOptions{ByNumber: true}
+	rows, _, err := parseCSV(b.snap.Compiled(), strings.NewReader("number,"+rest.Of[0]+"\n1,"+more.String()+"\n"), byNumber)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ruled, _, err := ruleResults(b.snap, b.snap, rows, byNumber, false)
+	b.must(ruled, err)
+	if got, want := b.snap.Trial(1).Parameters[rest.Name].Number, kept[rest.Name].Number-0.01; math.Abs(got-want) > 1e-9 {
+		t.Errorf("%s is %g, want %g", rest.Name, got, want)
 	}
 }

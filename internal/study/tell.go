@@ -394,7 +394,7 @@ func DoubtTelling(snap *ledger.Snapshot, trial *ledger.Trial, told ledger.Tellin
 		run.SettingsChanged = !told.Parameters.Equal(chosen)
 	}
 	doubts := snap.DoubtReadings(trial.Number, told.Metrics, func(metric string) *ledger.Expected { return snap.Predicted(&run, metric) })
-	return Asked(append(doubts, ledger.DoubtSettings(snap.Definition, chosen, trial.Parameters, told.Parameters)...))
+	return Asked(append(doubts, snap.DoubtSettings(trial.Number, trial.Parameters, told.Parameters)...))
 }
 
 // Asked converts the ledger's doubts to those of a request.

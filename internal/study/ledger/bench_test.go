@@ -120,5 +120,5 @@ func (b *bench) reconfigure(change func(*design.Definition)) {
 	after.Constraints = append([]design.Constraint(nil), after.Constraints...)
 	change(&after)
 	checked := must.Get(after.Check())(b)
-	b.add(Reconfigured, ReconfiguredData{Definition: checked, Reason: "x"})
+	b.add(Reconfigured, ReconfiguredData{Definition: checked, Changes: must.Get(design.Differences(b.snap.Definition, checked))(b), Reason: "x"})
 }

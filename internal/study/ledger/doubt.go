@@ -321,19 +321,20 @@ func (snap *Snapshot) unitOf(m design.MetricInfo, value float64) string {
 // DoubtReadings returns the doubts about readings of a trial, 0 for one that has not begun: about
 // each of them, and whether two were exchanged.
 func (snap *Snapshot) DoubtReadings(number int, told map[string]Reading, expected func(metric string) *Expected) []Doubted {
-	return snap.doubtReadings(told, expected, func(metric string) Range { return snap.Range(metric, number) })
+	return snap.doubtReadings(snap.Definition.Metrics(), told, expected, func(metric string) Range { return snap.Range(metric, number) })
 }
 
-// doubtReadings is DoubtReadings with the ranges of other readings given.
-func (snap *Snapshot) doubtReadings(told map[string]Reading, expected func(metric string) *Expected, known func(metric string) Range) []Doubted {
+// doubtReadings is DoubtReadings with the metrics, which older readings have in other units than the
+// present ones, and the ranges of other readings given.
+func (snap *Snapshot) doubtReadings(metrics []design.MetricInfo, told map[string]Reading, expected func(metric string) *Expected, known func(metric string) Range) []Doubted {
 	var doubts []Doubted
-	for _, m := range snap.Definition.Metrics() {
+	for _, m := range metrics {
 		reading, there := told[m.Name]
 		if !there {
 			continue
 		}
 		doubt := snap.doubtReading(m, reading.Value, expected(m.Name), known(m.Name))
-		if other, of := snap.exchangedWith(m, told, expected, known); other != "" {
+		if other, of := exchangedWith(m, metrics, told, expected, known); other != "" {
 			doubt = &Doubted{Metric: m.Name, Value: reading.Value, Expected: []float64{of.Low, of.High}, grave: doubt != nil && doubt.grave,
 				Why: fmt.Sprintf("%s %s? Exchanged with %s, both would look like the other readings.", design.OpeningName(m.Name), withUnit(reading.Value, m.Unit), design.Name(other))}
 		}
@@ -346,13 +347,13 @@ func (snap *Snapshot) doubtReadings(told map[string]Reading, expected func(metri
 
 // exchangedWith returns the metric with which the reading seems to have been exchanged, "" if none,
 // and the range of m's own readings. A reading that the model expects was not exchanged.
-func (snap *Snapshot) exchangedWith(m design.MetricInfo, told map[string]Reading, expected func(metric string) *Expected, known func(metric string) Range) (other string, of Range) {
+func exchangedWith(m design.MetricInfo, metrics []design.MetricInfo, told map[string]Reading, expected func(metric string) *Expected, known func(metric string) Range) (other string, of Range) {
 	of = known(m.Name).orLimits(limitsOf(m))
 	unexpected := func(metric string) bool {
 		e := expected(metric)
 		return e == nil || e.distance(told[metric].Value) > oddSD
 	}
-	for _, o := range snap.Definition.Metrics() {
+	for _, o := range metrics {
 		if reading, there := told[o.Name]; there && o.Name != m.Name && unexpected(m.Name) && unexpected(o.Name) &&
 			exchanged(told[m.Name].Value, reading.Value, of, known(o.Name).orLimits(limitsOf(o))) {
 			return o.Name, of
@@ -378,12 +379,8 @@ func (snap *Snapshot) DoubtRows(rows []Row) [][]Doubted {
 	unforetold := func(string) *Expected { return nil } // no decision chose them
 	doubts := make([][]Doubted, len(rows))
 	for i, row := range rows {
-		chosen := row.Chosen
-		if chosen.Equal(row.Used) { // they do not justify values beyond the bounds
-			chosen = nil
-		}
-		readings := snap.doubtReadings(row.Metrics, unforetold, func(metric string) Range { return known[metric][i] })
-		doubts[i] = append(readings, DoubtSettings(snap.Definition, chosen, nil, row.Used)...)
+		readings := snap.doubtReadings(snap.Definition.Metrics(), row.Metrics, unforetold, func(metric string) Range { return known[metric][i] })
+		doubts[i] = append(readings, row.doubtSettings(&snap.Definition, &snap.Definition)...)
 	}
 	return doubts
 }
@@ -395,10 +392,25 @@ func (row Row) ranges(metric string) Range {
 	return RangeOf()
 }
 
-// DoubtSettings returns the doubts about settings that were used instead of the chosen ones: what
-// lies beyond the bounds may have happened, or may be a typing mistake. Values kept of the trial
-// already were asked about before and are left out.
-func DoubtSettings(d design.Definition, chosen, kept, used design.Settings) []Doubted {
+// doubtSettings is DoubtSettings for the row of a table. Settings that were not chosen apart from
+// those used do not justify values beyond the bounds.
+func (row Row) doubtSettings(d, then *design.Definition) []Doubted {
+	chosen := row.Chosen
+	if chosen.Equal(row.Used) {
+		chosen = nil
+	}
+	return doubtSettings(d, then, chosen, nil, row.Used)
+}
+
+// DoubtSettings returns the doubts about settings that were used in a trial instead of the chosen
+// ones: what lies beyond the bounds may have happened, or may be a typing mistake. Values kept of
+// the trial already were asked about before and are left out.
+func (snap *Snapshot) DoubtSettings(number int, kept, used design.Settings) []Doubted {
+	return doubtSettings(&snap.Definition, snap.InUnitsOf(snap.Trial(number).ChosenSeq), snap.Chosen(number), kept, used)
+}
+
+// doubtSettings is DoubtSettings under definition d for settings chosen in the units of another.
+func doubtSettings(d, then *design.Definition, chosen, kept, used design.Settings) []Doubted {
 	var doubts []Doubted
 	for _, p := range d.Parameters {
 		value, there := used[p.Name]
@@ -419,7 +431,7 @@ func DoubtSettings(d design.Definition, chosen, kept, used design.Settings) []Do
 		if p.High != nil && value.Number > *p.High {
 			text = append(text, fmt.Sprintf("That is above the highest that may be chosen, %s: was it really used?", say(*p.High)))
 		}
-		if isPowerOf(value.Number, chosen[p.Name].Number) {
+		if then.Unit(p.Name) == p.Unit && isPowerOf(value.Number, chosen[p.Name].Number) {
 			text = append(text, fmt.Sprintf("%s was chosen: was the decimal point or the sign mistyped?", say(chosen[p.Name].Number)))
 		}
 		if len(text) > 0 {

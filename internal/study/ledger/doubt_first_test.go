@@ -3,9 +3,11 @@ package ledger
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
+	"reflect"
+	"strings"
 	"testing"
 
+	"headroom/internal/lists"
 	"headroom/internal/study/design"
 )
 
@@ -107,10 +109,7 @@ func TestADoubtNamesTheUnitOfWhatItComparesWith(t *testing.T) {
 		b.add(Chosen, b.chosen(1))
 		b.add(Told, ToldData{Number: number + 1, Telling: Telling{Metrics: map[string]Reading{"impurity": {Value: impurity}}}})
 	}
-	d := b.snap.Definition
-	d.Constraints = slices.Clone(d.Constraints)
-	d.Constraints[0].Threshold, d.Constraints[0].Unit = 5000, "ppm"
-	b.add(Reconfigured, ReconfiguredData{Definition: d, Changes: []design.Change{{Path: "constraints[impurity].unit"}}, Reason: "finer"})
+	b.reconfigure(func(d *design.Definition) { d.Constraints[0].Threshold, d.Constraints[0].Unit = 5000, "ppm" })
 	b.add(Chosen, b.chosen(1))
 	b.add(Told, ToldData{Number: 5, Telling: Telling{Metrics: map[string]Reading{"impurity": {Value: 3100}}}})
 	doubts := b.snap.Trial(5).Doubts
@@ -120,6 +119,60 @@ func TestADoubtNamesTheUnitOfWhatItComparesWith(t *testing.T) {
 	expected := judge(3100, design.MetricInfo{Name: "impurity", Unit: "ppm"}, &Expected{0.31, 0.01, "%"}, RangeOf())
 	if said := expected.words(); said != "Impurity 3100\u202fppm? Here a reading between 0.290 and 0.330\u202f% is expected (95\u202f%, noise included)." {
 		t.Errorf("a reading in ppm where a decision foretold per cent: %s", said)
+	}
+}
+
+// TestAnOlderValueIsDoubtedInItsOwnUnit: what was read or chosen before a unit was changed is judged
+// and named in the unit of its time, and a power of ten between two units is no slip.
+func TestAnOlderValueIsDoubtedInItsOwnUnit(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oven(t))
+	b.choose(2)
+	b.tell(1, map[string]float64{"impurity": 310})
+	b.reconfigure(func(d *design.Definition) {
+		d.Constraints[0].Threshold, d.Constraints[0].Unit, d.Constraints[0].Plausible = 5000, "ppm", []float64{0, 9000}
+	})
+	before := b.snap.Trial(1).Doubts
+	b.move(1, "temperature", 25)
+	if after := b.snap.Trial(1).Doubts; len(before) != 1 || !reflect.DeepEqual(before, after) {
+		t.Errorf("a reading in per cent, after its unit became ppm and other settings were told: %+v, before %+v", after, before)
+	}
+	b.reconfigure(func(d *design.Definition) {
+		d.Parameters[0].Low, d.Parameters[0].High, d.Parameters[0].Unit = new(200.0), new(600.0), "d°C"
+	})
+	used := b.snap.Trial(2).Parameters.Clone()
+	for temperature, says := range map[float64]string{220: "", 2200: "Temperature 2200\u202fd°C? That is above the highest that may be chosen, 600\u202fd°C: was it really used?"} {
+		used["temperature"] = design.NumberValue(temperature)
+		said := lists.Map(b.snap.DoubtSettings(2, b.snap.Trial(2).Parameters, used), func(d Doubted) string { return d.Why })
+		if got := strings.Join(said, " "); got != says {
+			t.Errorf("%v in tenths of a degree, where 22 °C were chosen: %q, want %q", temperature, got, says)
+		}
+	}
+}
+
+// TestADoubtAboutASettingFollowsTheBounds: it says what may be chosen now, and goes with the bounds
+// that it was about, but not with others, nor where a slip is likely.
+func TestADoubtAboutASettingFollowsTheBounds(t *testing.T) {
+	t.Parallel()
+	for high, want := range map[float64][2]string{
+		50:  {"Temperature 70\u202f°C? That is above the highest that may be chosen, 50\u202f°C: was it really used?", "Temperature 220\u202f°C? That is above the highest that may be chosen, 50\u202f°C: was it really used? 22\u202f°C was chosen: was the decimal point or the sign mistyped?"},
+		65:  {"Temperature 70\u202f°C? That is above the highest that may be chosen, 65\u202f°C: was it really used?", "Temperature 220\u202f°C? That is above the highest that may be chosen, 65\u202f°C: was it really used? 22\u202f°C was chosen: was the decimal point or the sign mistyped?"},
+		80:  {"", "Temperature 220\u202f°C? That is above the highest that may be chosen, 80\u202f°C: was it really used? 22\u202f°C was chosen: was the decimal point or the sign mistyped?"},
+		300: {"", "Temperature 220\u202f°C? 22\u202f°C was chosen: was the decimal point or the sign mistyped?"},
+	} {
+		b := newBench(t, oven(t))
+		b.choose(3)
+		b.move(1, "temperature", 70)
+		b.move(2, "temperature", 220)
+		b.move(3, "temperature", 59)
+		b.reconfigure(func(d *design.Definition) { d.Constraints[0].Threshold = 0.3 })
+		b.reconfigure(func(d *design.Definition) { d.Parameters[0].High = new(high) })
+		for i, says := range append(want[:], "") {
+			said := lists.Map(b.snap.Trial(i+1).Doubts, func(d Doubted) string { return d.Why })
+			if got := strings.Join(said, " "); got != says {
+				t.Errorf("up to %v, trial %d: %q, want %q", high, i+1, got, says)
+			}
+		}
 	}
 }
 

@@ -124,7 +124,8 @@ func TestDoubtByWhatIsPlausible(t *testing.T) {
 func TestDoubtsSetNamesApart(t *testing.T) {
 	t.Parallel()
 	p := design.Parameter{Name: "חום", Type: design.Real, Low: new(20.0), High: new(60.0)}
-	used := DoubtSettings(design.Definition{Parameters: []design.Parameter{p}}, design.Settings{p.Name: design.NumberValue(47)}, nil, design.Settings{p.Name: design.NumberValue(470)})
+	d := &design.Definition{Parameters: []design.Parameter{p}}
+	used := doubtSettings(d, d, design.Settings{p.Name: design.NumberValue(47)}, nil, design.Settings{p.Name: design.NumberValue(470)})
 	read := (&Doubt{value: 712, metric: design.MetricInfo{Name: "תפוקה"}}).words()
 	if want := "\u2068חום\u2069 470?"; len(used) != 1 || !strings.HasPrefix(used[0].Why, want) {
 		t.Errorf("%+v, not %s", used, want)

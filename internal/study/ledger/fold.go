@@ -212,6 +212,7 @@ func (b *builder) reconfigured(data ReconfiguredData) error {
 		before.Candidates, before.Model = nil, design.Model{}
 		b.snap.former = append(b.snap.former, formerDefinition{b.last.Seq, &before})
 	}
+	b.judgeSettingsAgain()
 	b.addRevision(0, data.Reason).Changes = slices.DeleteFunc(data.Changes, unseenByAlgorithm)
 	return nil
 }
@@ -342,7 +343,7 @@ func (b *builder) told(data ToldData) error {
 		}
 		t.dropDoubts(nil)
 		if !t.Parameters.Equal(kept) {
-			b.judgeAgain(t, r)
+			b.judgeAgain(t)
 		}
 	}
 	ranges := b.ranges()
@@ -350,7 +351,7 @@ func (b *builder) told(data ToldData) error {
 	case row && data.Unasked:
 		b.snap.unasked = append(b.snap.unasked, t.Number)
 	case !row && !data.Confirmed:
-		b.doubt(t, r, data.Metrics, kept)
+		b.doubt(t, b.snap.Definition.Metrics(), data.Metrics, kept)
 	}
 	if err := b.read(t, data, ranges); err != nil {
 		return err
@@ -403,13 +404,14 @@ func (b *builder) ranges() map[string]Range {
 // doubt judges readings and settings that are being told, by what was known before. Only grave
 // doubts stay with the trial; about the others people are asked when they type. kept are the
 // settings before this event. What a simulated lab tells is right.
-func (b *builder) doubt(t *Trial, r *record, readings map[string]Reading, kept design.Settings) {
+func (b *builder) doubt(t *Trial, metrics []design.MetricInfo, readings map[string]Reading, kept design.Settings) {
 	if b.snap.Definition.SimulatedLab != "" {
 		return
 	}
-	odd := b.snap.DoubtReadings(t.Number, readings, func(metric string) *Expected { return b.snap.Predicted(t, metric) })
+	expected, known := func(metric string) *Expected { return b.snap.Predicted(t, metric) }, func(metric string) Range { return b.snap.Range(metric, t.Number) }
+	odd := b.snap.doubtReadings(metrics, readings, expected, known)
 	odd = slices.DeleteFunc(odd, func(d Doubted) bool { return !d.grave })
-	t.Doubts = slices.Concat(t.Doubts, odd, DoubtSettings(b.snap.Definition, r.chosen, kept, t.Parameters))
+	t.Doubts = slices.Concat(t.Doubts, odd, b.snap.DoubtSettings(t.Number, kept, t.Parameters))
 }
 
 // judgeRows judges the rows of the last table that nobody was asked about, each by all its other
@@ -441,8 +443,8 @@ func (snap *Snapshot) row(number int) Row {
 }
 
 // judgeAgain judges the doubted readings again after a change of settings, since the decision's
-// prediction holds for the chosen settings only.
-func (b *builder) judgeAgain(t *Trial, r *record) {
+// prediction holds for the chosen settings only; each as what it was told as, in its unit.
+func (b *builder) judgeAgain(t *Trial) {
 	readings := map[string]Reading{}
 	t.Doubts = slices.DeleteFunc(slices.Clone(t.Doubts), func(d Doubted) bool {
 		m, told := t.Metrics[d.Metric]
@@ -451,7 +453,30 @@ func (b *builder) judgeAgain(t *Trial, r *record) {
 		}
 		return told
 	})
-	b.doubt(t, r, readings, t.Parameters)
+	b.doubt(t, lists.Map(b.snap.Definition.Metrics(), func(m design.MetricInfo) design.MetricInfo {
+		return b.snap.InUnitsOf(b.snap.Since(t.Number, m.Name)).Metric(m.Name)
+	}), readings, t.Parameters)
+}
+
+// judgeSettingsAgain judges the doubted settings again after a change of bounds. Those that were
+// used in another unit than the present one keep their doubts.
+func (b *builder) judgeSettingsAgain() {
+	for _, t := range b.snap.Trials {
+		again := func(d Doubted) bool {
+			return d.Parameter != "" && b.snap.UnitTold(t.Number, d.Parameter) == b.snap.Definition.Unit(d.Parameter)
+		}
+		if !slices.ContainsFunc(t.Doubts, again) {
+			continue
+		}
+		judged := b.snap.row(t.Number).doubtSettings(&b.snap.Definition, b.snap.InUnitsOf(t.ChosenSeq))
+		t, _ := b.touch(t.Number)
+		t.Doubts = lists.Pick(t.Doubts, func(d Doubted) (Doubted, bool) {
+			if !again(d) {
+				return d, true
+			}
+			return lists.Find(judged, func(now Doubted) bool { return now.Parameter == d.Parameter })
+		})
+	}
 }
 
 // dropDoubts removes the doubts about readings that are corrected and about settings that have
@@ -499,10 +524,10 @@ func (b *builder) corrected(data CorrectedData) error {
 	t.dropDoubts(data.Metrics)
 	b.snap.ranges = nil
 	if data.Parameters != nil {
-		b.judgeAgain(t, r)
+		b.judgeAgain(t)
 	}
 	if !data.Confirmed {
-		b.doubt(t, r, data.after(), kept)
+		b.doubt(t, b.snap.Definition.Metrics(), data.after(), kept)
 	}
 	b.snap.rewritten = b.last.Seq
 	revision := b.addRevision(data.Number, data.Reason)

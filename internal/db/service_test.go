@@ -299,6 +299,11 @@ func TestCorrectionPreviewSaysWhatItWouldChange(t *testing.T) {
 	if now, err := s.Snapshot(ctx, id, 0); err != nil || now.Version != snap.Version {
 		t.Fatalf("a preview stored something: %v", err)
 	}
+	must.Get(s.Edit(ctx, ana, id, ledger.EditedData{State: new(ledger.Finished)}))(t)
+	if over := must.Get(s.PreviewCorrection(ctx, study.Command{}, id, change))(t); over.NextBefore != nil || over.NextAfter != nil || over.Withheld != "" {
+		t.Errorf("of a finished study, which nobody can ask, the next suggestions are %v and %v", over.NextBefore, over.NextAfter)
+	}
+	must.Get(s.Edit(ctx, ana, id, ledger.EditedData{State: new(ledger.Open)}))(t)
 	if impact.DecisionsAfter != 6 || impact.Trial.Metrics["impurity"].Value != 2 || impact.NextBefore == nil || impact.NextAfter == nil {
 		t.Fatalf("%+v", impact)
 	}

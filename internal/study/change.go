@@ -466,7 +466,7 @@ type Impact struct {
 	Violation      map[string][2]ViolationOut `json:"violation"`
 	Recommendation [2]*Recommendation         `json:"recommendation"`
 	DecisionsAfter int                        `json:"decisions_after"` // of a correction: decisions that had seen the old value
-	NextBefore     *design.Settings           `json:"next_before"`     // what the next ask would suggest
+	NextBefore     *design.Settings           `json:"next_before"`     // what the next ask would suggest; nil if the study is over
 	NextAfter      *design.Settings           `json:"next_after"`
 	Withheld       string                     `json:"withheld,omitempty"` // why the model cannot be computed
 }
@@ -579,10 +579,10 @@ func turnedTrials(before, after *ledger.Snapshot) []TurnedTrial {
 }
 
 // nextChoice returns what the next ask would suggest, after the fit that is due; nil if no point
-// may be chosen, or if the choice needs a context that only the ask brings.
+// may be chosen, if the study is over, or if the choice needs a context that only the ask brings.
 func (s *Models) nextChoice(ctx context.Context, snap *ledger.Snapshot) (*design.Settings, error) {
 	known, faults := snap.Compiled().Known(design.Brought{})
-	if len(faults) > 0 {
+	if snap.State.Over() || len(faults) > 0 {
 		return nil, nil
 	}
 	state, err := s.state(ctx, snap)

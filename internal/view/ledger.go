@@ -386,7 +386,7 @@ func consequences(snap *ledger.Snapshot, impact study.Impact) (out *templates.Co
 	case impact.Withheld != "":
 		rest = " Nothing can be said of the rest: " + impact.Withheld
 	case len(out.Changes) == 0:
-		rest = " How the limits stand, what is recommended and what is suggested next would not change."
+		rest = " How the limits stand" + words.Either(snap.State.Over(), " and what is recommended", ", what is recommended and what is suggested next") + " would not change."
 	}
 	return out, rest
 }

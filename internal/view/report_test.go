@@ -184,6 +184,9 @@ func TestACorrectionSaysAllThatItChanges(t *testing.T) {
 	says(t, "a small correction", correctedWords(b.snap.Definition.Unit, b.snap.Definition, data), []string{"from 1234.5678 % to 1234.5687 %"}, nil)
 	impact := study.Impact{After: b.snap.Definition, Trial: b.snap.Trial(1)}
 	says(t, "the preview", CorrectionConsequences(b.snap, impact).Summary, []string{"How the limits stand, what is recommended and what is suggested next would not change."}, nil)
+	over := *b.snap
+	over.State = ledger.Finished
+	says(t, "the preview of a study that is over", CorrectionConsequences(&over, impact).Summary, []string{"How the limits stand and what is recommended would not change."}, []string{"suggested"})
 	impact.DecisionsAfter = 1
 	says(t, "of one decision", CorrectionConsequences(b.snap, impact).Summary, []string{"1 decision was made from the old value; it keeps what it recorded."}, nil)
 	says(t, "the preview of another unit", ChangeConsequences(b.snap, study.Impact{}).Summary, []string{"suggested next would not change."}, []string{"look different"})

@@ -333,12 +333,12 @@ func restNotice(h StudyHead) templ.Component {
 			}
 			switch h.State {
 			case ledger.Paused:
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 26, "This study is paused: results can still be saved, new trials cannot be asked for. ")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 26, "This study is paused: results can still be saved, new trials cannot be added. ")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			case ledger.Finished:
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 27, "This study is finished: late results can still be saved, new trials cannot be asked for. ")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 27, "This study is finished: late results can still be saved, new trials cannot be added. ")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net/url"
 	"regexp"
 	"runtime"
 	"slices"
@@ -482,6 +483,23 @@ func TestTheBenchSaysThatAStudyRests(t *testing.T) {
 		s.Call("GET", study+"/parts/next?typed=2", viewer, nil, "Accept", "text/html").Says(kept)
 		sitetest.Lacks(t, s.Page(study), study+"/import") // whose rows would be new trials
 	}
+}
+
+// TestNoFormIsShownThatCanOnlyBeRefused: the page says why instead. What was typed before stays.
+func TestNoFormIsShownThatCanOnlyBeRefused(t *testing.T) {
+	s := sitetest.Beside(t)
+	study := toldStudy(s)
+	for state, refused := range map[string][]string{"paused": {"/own", "/import"}, "finished": {"/own", "/import"}, "archived": {"/own", "/import", "/reconfigure", "/trials/1/correct"}} {
+		s.API("PATCH", study, `{"state": "`+state+`"}`).Want(200)
+		for _, path := range []string{"/own", "/import", "/reconfigure", "/trials/1/correct"} {
+			page, says := s.Page(study+path), "This study is "+state
+			if is := strings.Contains(page, "data-draft="); is == slices.Contains(refused, path) || strings.Contains(page, says) == is {
+				t.Errorf("%s of a study that is %s: a form %t, said %t", path, state, is, strings.Contains(page, says))
+			}
+		}
+	}
+	s.API("PATCH", study, `{"state": "archived"}`).Want(200)
+	post(s, study+"/own", url.Values{"note": {"by hand"}, "used.0": {"30"}, "used.1": {"A"}}).Want(422).Says("The study is archived", "by hand")
 }
 
 // TestAPrintedStudyNamesItsLedgersHead, as its report does.

@@ -469,6 +469,7 @@ Impact = TypedDict("Impact", {
     "trial": "NotRequired[Optional[Trial]]",
     "trials": "List[Standing]",
     "turned": "List[TurnedTrial]",
+    "turned_by_formula": "NotRequired[List[TurnedTrial]]",
     "violation": "Dict[str, List[ViolationOut]]",
     "withheld": "NotRequired[str]",
 })

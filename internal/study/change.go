@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -461,7 +462,8 @@ type Impact struct {
 	Changes        []design.Change            `json:"changes,omitempty"` // of the definition
 	After          design.Definition          `json:"-"`                 // the study's afterwards
 	Trials         [2]Standing                `json:"trials"`
-	Turned         []TurnedTrial              `json:"turned"` // those whose feasibility would change
+	Turned         []TurnedTrial              `json:"turned"`                      // those whose feasibility would change
+	ByFormula      []TurnedTrial              `json:"turned_by_formula,omitempty"` // those whose settings would change sides by new formulas; trials keep their values
 	Multipliers    map[string][2]float64      `json:"multipliers"`
 	Violation      map[string][2]ViolationOut `json:"violation"`
 	Recommendation [2]*Recommendation         `json:"recommendation"`
@@ -507,6 +509,7 @@ func (s *Service) PreviewReconfiguration(ctx context.Context, id string, change 
 	if err != nil {
 		return Impact{}, err
 	}
+	impact.ByFormula = turnedByFormula(before, after)
 	impact.Changes, err = design.Differences(before.Definition, after.Definition)
 	return impact, err
 }
@@ -568,11 +571,38 @@ func standingOf(snap *ledger.Snapshot) Standing {
 }
 
 func turnedTrials(before, after *ledger.Snapshot) []TurnedTrial {
+	return turned(before, after, func(snap *ledger.Snapshot, number int) *bool { return snap.Trial(number).Feasible })
+}
+
+// turnedByFormula returns the trials whose settings keep limits by their former formulas and not by
+// those of after, or the other way round. What a new formula depends on may not have been brought
+// with a trial.
+func turnedByFormula(before, after *ledger.Snapshot) []TurnedTrial {
+	another := lists.Where(len(after.Definition.Constraints), func(j int) bool {
+		return before.Definition.Constraints[j].Expression != after.Definition.Constraints[j].Expression
+	})
+	if len(another) == 0 {
+		return nil
+	}
+	return turned(before, after, func(snap *ledger.Snapshot, number int) *bool {
+		holds := true
+		for _, c := range lists.At(snap.Definition.Constraints, another) {
+			lacks := func(name string) bool { _, there := snap.Trial(number).Context[name]; return !there }
+			if snap == after && slices.ContainsFunc(c.Context, lacks) {
+				return nil
+			}
+			holds = holds && c.Holds(snap.KnownValues(number)[c.Name])
+		}
+		return &holds
+	})
+}
+
+func turned(before, after *ledger.Snapshot, keeps func(snap *ledger.Snapshot, number int) *bool) []TurnedTrial {
 	list := []TurnedTrial{}
-	for i, t := range before.Trials {
-		was, would := t.Feasible, after.Trials[i].Feasible
+	for n := 1; n <= len(before.Trials); n++ {
+		was, would := keeps(before, n), keeps(after, n)
 		if (was == nil) != (would == nil) || was != nil && *was != *would {
-			list = append(list, TurnedTrial{t.Number, was, would})
+			list = append(list, TurnedTrial{n, was, would})
 		}
 	}
 	return list

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -831,6 +832,12 @@ func TestOtherSettingsWhereALimitDependsOnSomethingElseSince(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "imported without slack") {
 		t.Errorf("the row of a table is corrected: %v", err)
 	}
+	before, other := b.snap, b.snap.Definition.Constraints[0]
+	other.Expression = "2 * (" + other.Expression + ")"
+	b.must(ruleReconfigure(b.snap, design.Reconfiguration{Constraints: []design.Constraint{other}, Reason: "another rule"}))
+	if by := turnedByFormula(before, b.snap); len(by) == 0 || by[0].Number != 1 || by[0].Before == nil || by[0].After != nil {
+		t.Errorf("by a formula of what was not brought with trial 1, turned are %+v", by)
+	}
 	must.Get(b.service.foldImported("again", nil, b.events))(t)
 }
 
@@ -845,7 +852,15 @@ func TestAChangedFormulaJudgesNoTrialOfBefore(t *testing.T) {
 	b.ask(2)
 	chosen, recorded := b.snap.Trial(2).Parameters, b.snap.Trial(2).Metrics["load"].Value
 	load.Expression = "10 * temperature"
+	before := b.snap
 	b.must(ruleReconfigure(b.snap, design.Reconfiguration{Constraints: []design.Constraint{load}, Reason: "another rule"}))
+	broken := []TurnedTrial{{1, new(true), new(false)}, {2, new(true), new(false)}}
+	if turned, by := turnedTrials(before, b.snap), turnedByFormula(before, b.snap); len(turned) > 0 || !reflect.DeepEqual(by, broken) {
+		t.Errorf("no trial turns, %+v; by the new formula both break the limit, %+v", turned, by)
+	}
+	if by := turnedByFormula(b.snap, b.snap); by != nil {
+		t.Errorf("where no formula changes, turned by it are %+v", by)
+	}
 	used := design.Settings{"temperature": design.NumberValue(35), "cycles": design.NumberValue(4)}
 	b.must(ruleTell(b.snap, 1, ledger.Telling{Parameters: used, Metrics: map[string]ledger.Reading{"yield": {Value: 62}}}))
 	b.must(ruleTell(b.snap, 2, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 61}}}))

@@ -412,16 +412,24 @@ func ChangeConsequences(snap *ledger.Snapshot, impact study.Impact) *templates.C
 		return cmp.Compare(strings.Count(b.Path, "["), strings.Count(a.Path, "["))
 	})
 	said := []string{design.Capitalised(changesWords(impact.After, impact.Changes, "", "")) + "."}
-	say := func(sentence string, is func(feasible *bool) bool) {
-		numbers := lists.Pick(impact.Turned, func(t study.TurnedTrial) (int, bool) { return t.Number, is(t.After) })
+	say := func(turned []study.TurnedTrial, sentence string, is func(feasible *bool) bool) {
+		numbers := lists.Pick(turned, func(t study.TurnedTrial) (int, bool) { return t.Number, is(t.After) })
 		if len(numbers) > 0 {
 			said = append(said, design.Capitalised(fmt.Sprintf(sentence, trialsInWords(numbers))))
 		}
 	}
-	say("%s would break a limit.", func(feasible *bool) bool { return feasible != nil && !*feasible })
-	say("%s would be within every limit.", func(feasible *bool) bool { return feasible != nil && *feasible })
-	say("For %s it would not be known whether a limit is broken.", func(feasible *bool) bool { return feasible == nil })
-	if len(impact.Turned) == 0 && len(snap.Trials) > 0 && len(impact.After.Constraints) > 0 {
+	breaks := func(feasible *bool) bool { return feasible != nil && !*feasible }
+	keeps := func(feasible *bool) bool { return feasible != nil && *feasible }
+	unknown := func(feasible *bool) bool { return feasible == nil }
+	say(impact.Turned, "%s would break a limit.", breaks)
+	say(impact.Turned, "%s would be within every limit.", keeps)
+	say(impact.Turned, "For %s it would not be known whether a limit is broken.", unknown)
+	say(impact.ByFormula, "the settings of %s would break a limit by its new formula.", breaks)
+	say(impact.ByFormula, "the settings of %s would break no limit by its new formula.", keeps)
+	say(impact.ByFormula, "whether the settings of %s would break a limit by its new formula is not known.", unknown)
+	if len(impact.ByFormula) > 0 {
+		said = append(said, "Trials keep the values that they were chosen with.")
+	} else if len(impact.Turned) == 0 && len(snap.Trials) > 0 && len(impact.After.Constraints) > 0 {
 		said = append(said, "No trial would change sides of a limit.")
 	}
 	out.Summary = strings.Join(said, " ") + rest

@@ -201,6 +201,19 @@ func TestACorrectionSaysAllThatItChanges(t *testing.T) {
 	says(t, "the preview", CorrectionConsequences(b.snap, impact).Summary, []string{"Nothing can be said of the rest: the model would take too much memory"}, []string{"would not change"})
 }
 
+// TestAnotherFormulaSaysWhatItsSettingsWouldBreak, which is not which trials do: they keep their values.
+func TestAnotherFormulaSaysWhatItsSettingsWouldBreak(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, twoLimits)
+	b.curve(3, 0, "yield", "impurity")
+	const none, keep = "No trial would change sides", "Trials keep the values that they were chosen with."
+	impact := study.Impact{After: b.snap.Definition, ByFormula: []study.TurnedTrial{{Number: 1, After: new(false)}, {Number: 2, After: new(false)}, {Number: 3, After: new(true)}, {Number: 4}}}
+	says(t, "of all kinds", ChangeConsequences(b.snap, impact).Summary, []string{"The settings of trials 1 and 2 would break a limit by its new formula. The settings of trial 3 would break no limit by its new formula. " +
+		"Whether the settings of trial 4 would break a limit by its new formula is not known. " + keep}, []string{none})
+	impact.ByFormula = nil
+	says(t, "of none", ChangeConsequences(b.snap, impact).Summary, []string{none}, []string{"formula", keep})
+}
+
 // TestChangesAreWrittenForPeople: lists and what has run out, without the marks of JSON, and numbers
 // to their last digit as all of the page are.
 func TestChangesAreWrittenForPeople(t *testing.T) {

@@ -209,6 +209,9 @@ func (v Tried) changesSince() string {
 	if limits := limitChanges(v.Snap.LimitsThrough()[v.Trial.Number-1], v.Snap.Definition.Constraints); limits != "" {
 		changed = append(changed, limits)
 	}
+	if aims := v.aimChanges(); aims != "" {
+		changed = append(changed, aims)
+	}
 	if len(changed) > 0 {
 		said = "Since it was chosen: " + strings.Join(changed, ", ") + ". " + said
 	}
@@ -222,6 +225,23 @@ func (v Tried) changesSince() string {
 		said += " It is excluded, and need not be run: " + v.Trial.Reason
 	}
 	return strings.TrimSpace(said)
+}
+
+// aimChanges says whether the objective has another direction than when the trial was chosen and, of
+// what the algorithm chose, whether the algorithm is another; "" if not.
+func (v Tried) aimChanges() string {
+	of := words.Either(v.Trial.Origin == ledger.Suggested, []string{"algorithm.name", "objective.direction"}, []string{"objective.direction"})
+	return changesWords(v.Snap.Definition, lists.Pick(of, func(path string) (since design.Change, other bool) {
+		for _, r := range v.Snap.Revisions {
+			for _, c := range r.Changes {
+				if c.Path == path && r.Seq > v.Trial.ChosenSeq {
+					since = design.Change{Path: path, Before: words.Either(other, since.Before, c.Before), After: c.After}
+					other = true
+				}
+			}
+		}
+		return since, string(since.Before) != string(since.After)
+	}), "", "")
 }
 
 func (v Tried) toldValue(metric string, m ledger.Measurement) templates.ToldValue {

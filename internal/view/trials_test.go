@@ -137,13 +137,29 @@ func TestATrialSaysWhatWasChangedSince(t *testing.T) {
 	d.Parameters[0].High = new(0.8)
 	b.add(ledger.Reconfigured, ledger.ReconfiguredData{Definition: d, Changes: []design.Change{}, Reason: "the valve"})
 	says(t, "with narrower bounds", since(number), []string{"from 0.5 to 0.3 %. Its settings may no longer be chosen."}, nil)
+	before := d
+	d.Objective.Direction, d.Algorithm = "minimize", design.Algorithm{Name: "rpol-ucb", Horizon: 30}
+	turned := []design.Change{{Path: "algorithm.name", Before: json.RawMessage(`"log-cei"`), After: json.RawMessage(`"rpol-ucb"`)}, {Path: "algorithm.horizon", Before: json.RawMessage(`20`), After: json.RawMessage(`30`)},
+		{Path: "objective.direction", Before: json.RawMessage(`"maximize"`), After: json.RawMessage(`"minimize"`)}}
+	b.add(ledger.Reconfigured, ledger.ReconfiguredData{Definition: must.Get(d.Check())(t), Changes: turned, Reason: "it is a loss"})
+	says(t, "with another goal", since(number), []string{"Since it was chosen: limit of impurity from 0.5 to 0.3 %, algorithm from log-cei to rpol-ucb, objective direction from maximize to minimize. Its settings"}, []string{"horizon"})
+	own := len(b.snap.Trials) + 1
+	b.add(ledger.Chosen, ledger.ChosenData{Number: own, Origin: ledger.Manual, Seen: b.snap.Version, Engine: "1", Parameters: design.Settings{"x": design.NumberValue(0.5)}})
+	turned = slices.Clone(turned)
+	for i := range turned {
+		turned[i].Before, turned[i].After = turned[i].After, turned[i].Before
+	}
+	b.add(ledger.Reconfigured, ledger.ReconfiguredData{Definition: before, Changes: turned, Reason: "it is a gain"})
+	says(t, "with the goal that it was chosen for again", since(number), []string{"from 0.5 to 0.3 %. Its settings"}, []string{"objective", "algorithm"})
+	says(t, "of settings that a person chose", since(own), []string{"Since it was chosen: objective direction from minimize to maximize."}, []string{"algorithm"})
 	if said := since(b.ask(0.5)); said != "" {
 		t.Errorf("chosen since: %s", said)
 	}
 	says(t, "with its results", since(1), []string{"from 0.5 to 0.3 %."}, nil)
 	b.tell(number, map[string]float64{"yield": 80, "impurity": 0.6, "pressure": 2})
 	says(t, "beyond the bounds, with its results", since(number), []string{"from 0.5 to 0.3 %."}, []string{"no more"})
-	b.end(ledger.Abandoned, 4) // or it is what to do
+	b.end(ledger.Abandoned, own) // or they are what to do
+	b.end(ledger.Abandoned, own+1)
 	for number, why := range map[int]string{1: "", number: "Trial 3 cannot be repeated as it was: x 0.9 is above the highest, 0.8."} {
 		v := b.facts(0)
 		v.Readout.Undecided = &study.Undecided{Recommendation: study.Recommendation{Number: number}, Readings: new(2)}

@@ -173,7 +173,7 @@ func (s *Service) Verifying(ctx context.Context, id string) (Progress, *Verified
 func VerifyBundle(ctx context.Context, text []byte) (Verification, error) {
 	var bundle ledger.Bundle
 	if err := json.NewDecoder(bytes.NewReader(text)).Decode(&bundle); err != nil {
-		return Verification{}, fmt.Errorf("this is not an exported study: %w", err)
+		return Verification{}, fmt.Errorf("this is not an exported study: %w", ledger.InWords(err))
 	}
 	if bundle.Format != ledger.BundleFormat {
 		return Verification{}, fmt.Errorf("this is not an exported study: its format is %q, not %q", bundle.Format, ledger.BundleFormat)

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -166,7 +167,7 @@ func (r *BundleReader) member(name string) error {
 	if into == nil {
 		return design.NewInvalid(name, "there is no such field", nil)
 	}
-	if err := r.value(into); err != nil {
+	if err := r.value(into, name); err != nil {
 		return err
 	}
 	if name == "format" && r.head.Format != BundleFormat {
@@ -181,7 +182,7 @@ func (r *BundleReader) events() ([]Event, error) {
 	for r.decoder.More() {
 		r.in.ration = largestMember
 		var event Event
-		if err := r.value(&event); err != nil {
+		if err := r.value(&event, fmt.Sprintf("events[%d]", r.last.Seq+int64(len(events)))); err != nil {
 			return nil, err
 		}
 		events = append(events, event)
@@ -196,9 +197,10 @@ func (r *BundleReader) events() ([]Event, error) {
 	return events, nil
 }
 
-// value reads the next value as strictly as the ledger does: no duplicate or unknown names and no
-// numbers beyond a float64. A value with more items than an event can have is not decoded.
-func (r *BundleReader) value(into any) error {
+// value reads the next value, which is at a field of the bundle, as strictly as the ledger does: no
+// duplicate or unknown names and no numbers beyond a float64. A value with more items than an event
+// can have is not decoded.
+func (r *BundleReader) value(into any, field string) error {
 	var text json.RawMessage
 	if err := r.decoder.Decode(&text); err != nil {
 		return unexpectedEOF(err)
@@ -207,7 +209,7 @@ func (r *BundleReader) value(into any) error {
 		return notABundle(err)
 	}
 	if err := decodeExactly(text, into); err != nil {
-		return notABundle(err)
+		return design.NewInvalid(field, "cannot be read: "+err.Error(), nil)
 	}
 	return nil
 }
@@ -215,7 +217,7 @@ func (r *BundleReader) value(into any) error {
 func (r *BundleReader) expect(want json.Delim) error {
 	token, err := r.token()
 	if err == nil && token != want {
-		return notABundle(fmt.Errorf("%v where %v should be", token, want))
+		return notABundle(fmt.Errorf("%v where %v should be", cmp.Or[any](token, "null"), want))
 	}
 	return err
 }

@@ -98,6 +98,35 @@ func (c *metered) Read(into []byte) (int, error) {
 	return n, err
 }
 
+// TestRefusedBundlesAreRefusedInWords: what is wrong, where, and what would be right, not what the
+// parser calls it.
+func TestRefusedBundlesAreRefusedInWords(t *testing.T) {
+	t.Parallel()
+	whole := written(exported(t), "format", "definition", "state", "version", "hash", "events")
+	for _, c := range []struct{ old, new, says string }{
+		{`"seq":2`, `"seq":"2"`, "events[1]: cannot be read: seq must be a whole number, not text"},
+		{`"seq":1`, `"seq":1.5`, "events[0]: cannot be read: seq must be a whole number, not 1.5"},
+		{`"at":"2026`, `"at":"x`, "events[0]: cannot be read: a time is written as in 2026-05-01T14:02:00Z"},
+		{`"at":"2026-03-01T09:00:01.123456Z"`, `"at":2026`, "events[0]: cannot be read: a time is written as in 2026-05-01T14:02:00Z"},
+		{`"by"`, `"buy"`, `events[0]: cannot be read: there is no field "buy"`},
+		{`"low":20`, `"low":"20"`, "definition: cannot be read: parameters.low must be a number, not text"},
+		{`"definition": {`, `"definition": [], "definition2": {`, "definition: cannot be read: it must be an object, not a list"},
+		{`"state": "paused"`, `"state": true`, "state: cannot be read: it must be text, not true or false"},
+		{`{"format": `, `null`, "this is not an exported study: null where { should be"},
+	} {
+		text := strings.Replace(whole, c.old, c.new, 1)
+		if _, err := readAll(strings.NewReader(text)); text == whole || err == nil || err.Error() != c.says {
+			t.Errorf("with %s: %v, want %s", c.new, err, c.says)
+		}
+	}
+	b := newBench(t, oven(t))
+	b.choose(1)
+	for data, says := range map[string]string{`{"number":"1"}`: "number must be a whole number, not text", `{"number":1,"metrics":7}`: "metrics must be an object, not a number",
+		`[]`: "it must be an object, not a list", `{"number":1,"metrics":{},"observed_at":"yesterday"}`: "a time is written as in"} {
+		b.refuses(data, Draft{Told, json.RawMessage(data)}, says)
+	}
+}
+
 // A bundle that is cut short anywhere is no bundle, and says so.
 func TestBundlesCutShortAreRefused(t *testing.T) {
 	t.Parallel()
@@ -133,7 +162,7 @@ func TestFaultyBundlesAreRefused(t *testing.T) {
 		"events missing":    {written(good, "format", "version"), "events"},
 		"format missing":    {written(good, "version", "hash", "events"), "format"},
 		"an unknown member": {strings.Replace(written(good, usual...), `"state"`, `"estate"`, 1), "estate"},
-		"unknown in event":  {change("events", strings.Replace(events, `"by"`, `"buy"`, 1)), ""},
+		"unknown in event":  {change("events", strings.Replace(events, `"by"`, `"buy"`, 1)), "events[0]"},
 		"a list":            {"[]", ""},
 		"events an object":  {change("events", "{}"), ""},
 		"events a number":   {change("events", "1e999"), ""},

@@ -4,6 +4,7 @@ package ledger
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -11,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"regexp"
 	"strings"
 	"time"
 
@@ -72,12 +74,38 @@ func decodeExactly(text []byte, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(into); err != nil {
-		return err
+		return InWords(err)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("something follows the data")
 	}
 	return nil
+}
+
+// kindWords are the words for kinds of values, as Go calls what is wanted and package json what is
+// there.
+var kindWords = map[string]string{"int": "a whole number", "int64": "a whole number", "uint64": "a whole number", "float64": "a number", "number": "a number",
+	"string": "text", "bool": "true or false", "slice": "a list", "array": "a list", "struct": "an object", "map": "an object", "object": "an object"}
+
+// embedded matches the names of Go types in the path of a field, whose fields stand in JSON among
+// the others.
+var embedded = regexp.MustCompile(`\b[A-Z]\w*\.`)
+
+// InWords returns an error of package json, or of a time in a text, as people say it.
+func InWords(err error) error {
+	wrong, is := errors.AsType[*json.UnmarshalTypeError](err)
+	_, noTime := errors.AsType[*time.ParseError](err)
+	unknown, isUnknown := strings.CutPrefix(err.Error(), "json: unknown field ")
+	switch {
+	case is:
+		there := strings.TrimPrefix(wrong.Value, "number ")
+		return fmt.Errorf("%s must be %s, not %s", cmp.Or(embedded.ReplaceAllString(wrong.Field, ""), "it"), kindWords[wrong.Type.Kind().String()], cmp.Or(kindWords[there], there))
+	case noTime || strings.HasPrefix(err.Error(), "Time."):
+		return errors.New("a time is written as in 2026-05-01T14:02:00Z")
+	case isUnknown:
+		return errors.New("there is no field " + unknown)
+	}
+	return err
 }
 
 // Says reports whether the event's data equal data in canonical JSON.

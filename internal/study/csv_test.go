@@ -121,6 +121,7 @@ func TestImportFaults(t *testing.T) {
 		{"a reading that is infinite", screenHeader + "47.5,3,0.1,0.8,B,Inf,,,", "lines[2].yield", "is not a number"},
 		{"a reading that overflows", screenHeader + "47.5,3,0.1,0.8,B,1e999,,,", "lines[2].yield", "is not a number"},
 		{"a huge reading", screenHeader + "47.5,3,0.1,0.8,B,1e101,,,", "lines[2].yield", "1e100"},
+		{"a huge deviation", screenHeader + "47.5,3,0.1,0.8,B,1±1e101,,,", "lines[2].yield", "write a number above 0 and at most 1e100"},
 		{"a decimal comma between commas", screenHeader + "47,5,3,0.1,0.8,B,,,,", "lines[2]", "numbers with a decimal comma need ; between"},
 		{"two readings of a number", strings.ReplaceAll(screenHeader, ",", ";") + "47;3;1;1;B;1.234;;;", "lines[2].yield", "can be read as 1.234 or as 1234; which is meant?"},
 		{"two readings, and numbers of both kinds", strings.ReplaceAll(screenHeader, ",", ";") + "47.5;3;0,1;0,8;B;1,234;;;", "lines[2].yield", "decimal=comma or decimal=point says it for the whole table"},

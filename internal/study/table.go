@@ -380,6 +380,9 @@ func UnknownColumns(snap *ledger.Snapshot, file []byte) []string {
 // separatorLine matches a first line for spreadsheets that says what separates cells, up to its end.
 var separatorLine = regexp.MustCompile(`(?im)\Asep=[,;\t]\r?$`)
 
+// NotUTF8 is the fault of a table in another encoding.
+const NotUTF8 = "the table is not UTF-8; save it as “CSV UTF-8”"
+
 func readTable(file io.Reader) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(file, maxTable+1))
 	if err != nil {
@@ -391,7 +394,7 @@ func readTable(file io.Reader) ([]byte, error) {
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	text = text[len(separatorLine.Find(text)):]
 	if !utf8.Valid(text) {
-		return nil, design.NewInvalid("", "the table is not UTF-8; save it as “CSV UTF-8”", nil)
+		return nil, design.NewInvalid("", NotUTF8, nil)
 	}
 	if at := bytes.IndexByte(text, 0); at >= 0 {
 		line := 1 + bytes.Count(text[:at], []byte("\n"))
@@ -802,7 +805,7 @@ func (t *table) readNumber(row *importRow, i int, cell string) (float64, bool) {
 func (t *table) readDeviation(row *importRow, i int, cell string) (float64, bool) {
 	sd, err := t.number(cell)
 	if err != nil || !(sd > 0 && sd <= design.Largest) {
-		t.cellFault(row.Line, i, cell, "%s", wrongNumber(cell, err, "is not a standard deviation; write a number above 0, or leave it blank if you do not know it"))
+		t.cellFault(row.Line, i, cell, "%s", wrongNumber(cell, err, "is not a standard deviation; write a number above 0 and at most 1e100, or leave it blank if you do not know it"))
 		return 0, false
 	}
 	return sd, true

@@ -31,6 +31,7 @@ func TestTellingRules(t *testing.T) {
 		"not finite":         {ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: math.Inf(1)}}}, "metrics.yield", "must be a number between -1e100 and 1e100"},
 		"beyond computing":   {ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: -2e100}}}, "metrics.yield", "1e100"},
 		"no deviation":       {ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 1, StdDev: new(0.0)}}}, "metrics.yield.stddev", "above 0"},
+		"a wild deviation":   {ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 1, StdDev: new(1e101)}}}, "metrics.yield.stddev", "must be above 0 and at most 1e100"},
 		"settings outside":   {ledger.Telling{Parameters: design.Settings{"temperature": design.NumberValue(600), "cycles": design.NumberValue(2)}}, "parameters.temperature", "10 times the range beyond 20 to 60"},
 		"half the settings":  {ledger.Telling{Parameters: design.Settings{"temperature": design.NumberValue(50)}}, "parameters.cycles", "missing"},
 		"a note like a book": {ledger.Telling{Note: strings.Repeat("µ", 10001)}, "note", "10000"},

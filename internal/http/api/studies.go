@@ -11,6 +11,7 @@ import (
 	"os"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"headroom/internal/http/problem"
 	"headroom/internal/http/request"
@@ -172,6 +173,9 @@ func (a *API) transferOperations() operations {
 				body, err := readBody(r, "text/csv")
 				if err != nil {
 					return err
+				}
+				if !utf8.Valid(body) {
+					return problem.Malformed("body", "", design.Capitalised(study.NotUTF8)+".")
 				}
 				id := request.StudyID(r)
 				if options.DryRun {

@@ -26,6 +26,7 @@ func TestTableGoesOutAndIn(t *testing.T) {
 	in := func(query, body string) sitetest.Answer {
 		return s.API("POST", path+"/import"+query, body, "Content-Type", "text/csv")
 	}
+	in("", table+"41;A;70;;b\xffue\n").Faults(400, "body")
 	if faults := in("", table).Faults(422); len(faults) == 0 {
 		t.Error("an unknown column was accepted")
 	}

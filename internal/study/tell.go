@@ -295,7 +295,7 @@ func noSuchTrial(snap *ledger.Snapshot, number int) string {
 
 // placeUsed places settings that were used instead of the chosen ones, and computes the known
 // values there by the formulas in force when the trial was chosen. If they are the chosen settings,
-// the values recorded with the choice are returned.
+// the candidate and the values recorded with the choice are returned.
 func placeUsed(snap *ledger.Snapshot, trial *ledger.Trial, settings design.Settings) (
 	placed design.Settings, candidate *int, known map[string]float64, faults design.Faults,
 ) {
@@ -308,7 +308,7 @@ func placeUsed(snap *ledger.Snapshot, trial *ledger.Trial, settings design.Setti
 		return nil, nil, nil, faults
 	}
 	if placed.Equal(chosen) {
-		return placed, candidateOf(place), snap.KnownAsChosen(trial.Number), nil
+		return placed, snap.ChosenCandidate(trial.Number), snap.KnownAsChosen(trial.Number), nil
 	}
 	known, faults = snap.CompiledThen(trial.Number).KnownAt(placed, place, trial.Brought())
 	// The other faults say that an expression has no value there.

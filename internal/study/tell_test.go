@@ -2,6 +2,7 @@ package study
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"maps"
 	"math"
@@ -840,6 +841,41 @@ func TestOtherSettingsWhereALimitDependsOnSomethingElseSince(t *testing.T) {
 		t.Errorf("by a formula of what was not brought with trial 1, turned are %+v", by)
 	}
 	must.Get(b.service.foldImported("again", nil, b.events))(t)
+}
+
+// TestSettingsPutBackAreTheCandidateThatWasChosen, also where another one is equal.
+func TestSettingsPutBackAreTheCandidateThatWasChosen(t *testing.T) {
+	t.Parallel()
+	d := oven()
+	at := func(temperature float64) design.Settings {
+		return design.Settings{"temperature": design.NumberValue(temperature), "cycles": design.NumberValue(3)}
+	}
+	d.Candidates = []design.Settings{at(30), at(40), at(30)}
+	d.Algorithm = design.Algorithm{Name: "rpol-ucb", Horizon: 20}
+	d.Model = design.Model{Kernel: rawJSON(`{"name": "covariance", "matrix": [[1, 0, 0], [0, 1, 0], [0, 0, 4]]}`), Fit: "fixed", Outputs: "raw"}
+	b := newBench(t, d)
+	b.ask(3)
+	for number := 1; number <= 3; number++ {
+		chosen := *b.snap.Trial(number).Candidate
+		is := func(what string, want int) {
+			t.Helper()
+			if got := *b.snap.Trial(number).Candidate; got != want || b.snap.Place(number).Arm != want {
+				t.Errorf("trial %d, %s: candidate %d, place %+v, want %d", number, what, got, b.snap.Place(number), want)
+			}
+		}
+		b.must(ruleTell(b.snap, number, ledger.Telling{Parameters: d.Candidates[chosen], Metrics: map[string]ledger.Reading{"yield": {Value: 62}}}))
+		is("run as chosen", chosen)
+		b.must(ruleCorrect(b.snap, Correction{Number: number, Parameters: d.Candidates[(chosen+1)%2], Reason: "typo"}))
+		b.must(ruleCorrect(b.snap, Correction{Number: number, Parameters: d.Candidates[chosen], Reason: "it was right"}))
+		is("put back", chosen)
+	}
+	must.Get(b.service.foldImported("again", nil, b.events))(t)
+	earlier, first := slices.Clone(b.events), slices.IndexFunc(b.events, func(e ledger.Event) bool { return e.Kind == ledger.Told })
+	var told ledger.ToldData
+	must.Do(t, earlier[first].Decode(&told))
+	told.Candidate = new(0)
+	earlier[first].Data = must.Get(json.Marshal(told))(t)
+	must.Get(b.service.foldImported("by an earlier program", nil, rehashed(t, earlier[:first+1], first)))(t)
 }
 
 // TestAChangedFormulaJudgesNoTrialOfBefore: settings told, put right or taken back have the value of

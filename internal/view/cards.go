@@ -204,7 +204,8 @@ func (v Tried) card() templates.Card {
 // from running it for nothing, twice without knowing, for a prediction that no longer holds, or from telling it in an old
 // unit; for others it explains why they break a limit that they once kept.
 func (v Tried) changesSince() string {
-	said := words.Either(v.Trial.Waiting() && v.Snap.Gone(v.Trial.Number), "Its settings may no longer be chosen.", "")
+	again := v.Trial.ReplicateOf > 0 && study.WhyNotAgain(v.Snap, v.Trial) == "" // beyond the bounds, as what it repeats
+	said := words.Either(v.Trial.Waiting() && v.Snap.Gone(v.Trial.Number) && !again, "Its settings may no longer be chosen.", "")
 	changed := unitChanges(*v.Snap.InUnitsOf(v.Trial.Seen), v.Snap.Definition)
 	if limits := limitChanges(v.Snap.LimitsThrough()[v.Trial.Number-1], v.Snap.Definition.Constraints); limits != "" {
 		changed = append(changed, limits)

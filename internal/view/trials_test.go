@@ -172,6 +172,31 @@ func TestATrialSaysWhatWasChangedSince(t *testing.T) {
 	}
 }
 
+// TestWhatIsRepeatedBeyondTheBoundsMayBe, as long as the settings chosen for what it repeats may.
+func TestWhatIsRepeatedBeyondTheBoundsMayBe(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, twoLimits)
+	used := design.Settings{"x": design.NumberValue(1.2)}
+	b.add(ledger.Told, ledger.ToldData{Number: b.ask(0.9), Telling: ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 70}}, Parameters: used}})
+	for _, of := range []int{1, 2} {
+		b.add(ledger.Chosen, ledger.ChosenData{Number: of + 1, Origin: ledger.Manual, Seen: b.snap.Version, Engine: "1", Parameters: used, ReplicateOf: of})
+	}
+	since := func() string {
+		v := b.facts(0)
+		return v.Of(b.snap.Trial(2)).card().Since + v.Of(b.snap.Trial(3)).card().Since
+	}
+	if said := since(); said != "" {
+		t.Errorf("of what was just asked for it is said: %s", said)
+	}
+	d := b.snap.Definition
+	d.Parameters = slices.Clone(d.Parameters)
+	d.Parameters[0].High = new(0.8)
+	b.add(ledger.Reconfigured, ledger.ReconfiguredData{Definition: d, Changes: []design.Change{}, Reason: "the valve"})
+	if said := since(); said != strings.Repeat("Its settings may no longer be chosen.", 2) {
+		t.Errorf("with narrower bounds it is said: %s", said)
+	}
+}
+
 // TestAReadingIsInTheUnitItWasToldIn, whatever the unit became since; one that was corrected afterwards
 // is in that.
 func TestAReadingIsInTheUnitItWasToldIn(t *testing.T) {

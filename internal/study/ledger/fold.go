@@ -246,7 +246,7 @@ func (b *builder) chosen(data ChosenData) error {
 	}
 	snap.values = b.resolver.values
 	b.touched[len(snap.Trials)], b.stale[len(snap.Trials)] = true, true
-	r := &record{chosen: data.Parameters, knownAsChosen: data.KnownValues, events: []int64{b.last.Seq}}
+	r := &record{chosen: data.Parameters, chosenArm: data.Candidate, knownAsChosen: data.KnownValues, events: []int64{b.last.Seq}}
 	t := &Trial{
 		Number: data.Number, Round: data.Number, Origin: data.Origin, Status: StatusSuggested,
 		Metrics: map[string]Measurement{}, Decision: data.Decision, Note: data.Note, ReplicateOf: data.ReplicateOf, Held: data.Held,

@@ -42,6 +42,7 @@ type Snapshot struct {
 // record is what the fold needs of a trial beyond what people are shown.
 type record struct {
 	chosen        design.Settings    // as chosen; Trial.Parameters are those used
+	chosenArm     *int               // candidate that was chosen; others may have the same settings
 	knownAsChosen map[string]float64 // values of known constraints at chosen, as recorded
 	place         optimizer.Place    // of Trial.Parameters under the present definition
 	gone          bool               // Trial.Parameters may not be chosen any more
@@ -253,6 +254,10 @@ func (snap *Snapshot) PlaceAgain(number int, used design.Settings, location stri
 	}
 	return kept, place, faults
 }
+
+// ChosenCandidate returns the number of the candidate that a trial was begun with, nil without
+// candidates. Others may have the same settings.
+func (snap *Snapshot) ChosenCandidate(number int) *int { return snap.records[number-1].chosenArm }
 
 // KnownAsChosen returns the values of known constraints at Chosen, as recorded with the choice.
 func (snap *Snapshot) KnownAsChosen(number int) map[string]float64 {

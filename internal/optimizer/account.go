@@ -239,8 +239,7 @@ func (s *account) inRetrospect(ctx context.Context) (*shown, error) {
 	if s.shown.earliest() == 1 {
 		return s.shown, nil
 	}
-	v := &view{evidence: s.evidence, round: s.shown.round, regime: s.shown.regime, transforms: s.shown.transforms, forDisplay: true, forgetsNone: true}
-	return &shown{view: v}, v.sourcesArrived(ctx, false)
+	return s.shown.since(ctx, 1)
 }
 
 // RegretBounds returns the algorithm's bound on the cumulative regret after each round, in units of

@@ -31,7 +31,7 @@ func (s *shown) Models() []Model {
 }
 
 // Believe returns one Belief per metric, from the data that arrived (in the algorithm's window, if
-// it has one), and the feasibility probabilities P(g_j(x) ≤ 0 for all j) of the latent functions,
+// it has one, and until that has a reading of each in the one before), and the feasibility probabilities P(g_j(x) ≤ 0 for all j) of the latent functions,
 // without margins. With raw outputs, a metric of several constraints is regressed towards the first
 // threshold. known holds, for each place, one value per constraint in metric units, of which those
 // of Given ones are used; a nil known leaves these constraints out.
@@ -174,9 +174,9 @@ func (s *shown) Foresees(metric int) bool {
 	return s.scaled(s.regime.models[metric]) && len(s.told(metric)) > 0
 }
 
-// modelReady tells whether every metric has a scale and a reading.
+// modelReady tells whether every metric has a scale and a reading that is not forgotten.
 func (s *shown) modelReady() bool {
-	return !s.cfg.someMetric(func(metric int) bool { return !s.Foresees(metric) })
+	return !s.blank() && !s.cfg.someMetric(func(metric int) bool { return !s.Foresees(metric) })
 }
 
 // expectedReward is the posterior mean of a reward with this estimate: in modelled units where
@@ -207,6 +207,26 @@ func (s *shown) margin(k int) float64 {
 		return s.cfg.Costs[s.targets[k].cost].Margin
 	}
 	return s.regime.transforms[k].margin
+}
+
+// since is the posterior from the readings of that round and later ones.
+func (s *shown) since(ctx context.Context, from int) (*shown, error) {
+	v := &view{evidence: s.evidence, round: s.round, regime: s.regime, transforms: s.transforms, forDisplay: true, from: from}
+	return &shown{view: v}, v.sourcesArrived(ctx, false)
+}
+
+// remembered is what is shown where the algorithm has just forgotten: the posterior of the window
+// before as well, until there are readings in the new one.
+func (s *shown) remembered(ctx context.Context) (*shown, error) {
+	if from := s.earliest(); from > 1 && s.blank() {
+		return s.since(ctx, s.traits.Earliest(from-1))
+	}
+	return s, nil
+}
+
+// blank tells whether some metric has no reading in the window.
+func (s *shown) blank() bool {
+	return slices.ContainsFunc(s.sources, func(src source) bool { return src.arrived == 0 })
 }
 
 // inSample returns the estimates of every target at the points of all rounds.

@@ -136,5 +136,6 @@ func replay(ctx context.Context, cfg *Config, h *History, prior *State, with Res
 	}
 	a.reuseTrace(prior.account)
 	e.releasePrior()
-	return &State{a, d, a.shown}, nil
+	shown, err := a.shown.remembered(ctx)
+	return &State{a, d, shown}, err
 }

@@ -150,6 +150,44 @@ func TestForgetting(t *testing.T) {
 	}
 }
 
+// TestWhatIsShownAfterForgetting: until the new epoch has a reading, what is believed and recommended
+// is what the ended one taught, while the decision knows nothing; without any of it nothing is
+// recommended.
+func TestWhatIsShownAfterForgetting(t *testing.T) {
+	t.Parallel()
+	for algorithm, length := range map[string]int{"ckb-restart-ucb": 5, "penalty-noisy": 4} {
+		cfg, never := toyConfig(t, algorithm, grounds()[0], 1), toyConfig(t, "rpol-ucb", grounds()[0], 1)
+		without := func(h *History, from, to int) *History {
+			h = &History{Rounds: slices.Clone(h.Rounds)}
+			for n := from; n <= to; n++ {
+				h.Rounds[n-1].Excluded = true
+			}
+			return h
+		}
+		ended := played(cfg, 2*length, 3)
+		state, only := mustReplay(t, cfg, ended), mustReplay(t, never, without(ended, 1, length))
+		places := cfg.Space.places()
+		got, chances := must.Get2(state.Believe(background, places, nil))(t)
+		want, likely := must.Get2(only.Believe(background, places, nil))(t)
+		for i := range want {
+			if !cmp.Equal(got[i].Mean, want[i].Mean, near9) || !cmp.Equal(got[i].SD, want[i].SD, near9) || !cmp.Equal(chances, likely, near9) {
+				t.Errorf("%s: of metric %d is shown what the ended epoch did not teach", algorithm, i)
+			}
+		}
+		if d := sure(state.Suggest(background, toyKnown())); d.SD[0] < 0.9 {
+			t.Errorf("%s: decision %d knows its place to within %v", algorithm, 2*length+1, d.SD[0])
+		}
+		first := played(cfg, length, 3)
+		if got, want := sure(mustReplay(t, cfg, first).Recommendation(background)), sure(mustReplay(t, never, first).Recommendation(background)); got != want || want == 0 {
+			t.Errorf("%s: after the first epoch trial %d is recommended, with all readings %d", algorithm, got, want)
+		}
+		blank := mustReplay(t, cfg, without(ended, length+1, 2*length))
+		if got, open := sure(blank.Recommendation(background)), sure(blank.Undecided(background)); got != 0 || open.Round != 0 {
+			t.Errorf("%s: by the prior alone trial %d is recommended, and trial %d undecided", algorithm, got, open.Round)
+		}
+	}
+}
+
 // TestCeiling raises a multiplier until its cap.
 func TestCeiling(t *testing.T) {
 	t.Parallel()

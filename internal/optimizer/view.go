@@ -1,6 +1,7 @@
 package optimizer
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -35,15 +36,12 @@ type view struct {
 	shortlist     *shortlist // what the search scores while many trials are pending, else nil
 	slid          windows    // of earlier rounds, while rounds are replayed in order; else nil
 	forDisplay    bool       // it is shown, no decision is made by it
-	forgetsNone   bool       // it has all readings that arrived, whatever the algorithm's window
+	from          int        // the earliest round whose readings it has, 0 for that of the algorithm's window
 }
 
 // earliest is the earliest round whose readings the view has.
 func (v *view) earliest() int {
-	if v.forgetsNone {
-		return 1
-	}
-	return v.traits.Earliest(v.round)
+	return cmp.Or(v.from, v.traits.Earliest(v.round))
 }
 
 // model is a metric's model, as shown or as the decision is made by.

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -82,6 +83,9 @@ func (s *Site) WithStudy(page func(http.ResponseWriter, *http.Request, view.Fact
 // WithTrial returns the handler that calls page with the study and the trial in the path.
 func (s *Site) WithTrial(page func(http.ResponseWriter, *http.Request, view.Tried) error) handler {
 	return s.WithStudy(func(w http.ResponseWriter, r *http.Request, v view.Facts) error {
+		if err := isNow(r, v); err != nil {
+			return err
+		}
 		number, err := request.TrialNumber(r)
 		if err != nil {
 			return err
@@ -92,6 +96,16 @@ func (s *Site) WithTrial(page func(http.ResponseWriter, *http.Request, view.Trie
 		}
 		return page(w, r, v.Of(trial))
 	})
+}
+
+// isNow refuses a request for an earlier moment, which only the board and the report show.
+func isNow(r *http.Request, v view.Facts) error {
+	at, err := request.At(r)
+	if err == nil && at > 0 {
+		board := v.Head.URL("/board?at=" + strconv.FormatInt(at, 10))
+		err = problem.InQuery(design.NewInvalid("at", "this page shows what there is now; "+board+" shows the study as it was", at))
+	}
+	return err
 }
 
 // Form returns the handler of a form; read says what to do with it.

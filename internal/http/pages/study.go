@@ -49,11 +49,19 @@ func newFacts(r *http.Request, snap *ledger.Snapshot) view.Facts {
 
 // StudyPage shows the whole study.
 func (s *Site) StudyPage(w http.ResponseWriter, r *http.Request, v view.Facts) error {
+	if at, err := request.At(r); err != nil {
+		return err
+	} else if at > 0 { // which the board shows
+		return GoTo(w, r, v.Head.URL("/board?at="+strconv.FormatInt(at, 10)))
+	}
 	return s.showStudy(w, r, http.StatusOK, v, nil)
 }
 
 // BenchPage shows only what is waiting, for whoever stands at the bench with a phone or a tablet.
 func (s *Site) BenchPage(w http.ResponseWriter, r *http.Request, v view.Facts) error {
+	if err := isNow(r, v); err != nil {
+		return err
+	}
 	page := newPage(r, "Bench of "+v.Head.Name, "bench")
 	page.Live = liveOf(v.Snap)
 	return show(w, r, http.StatusOK, templates.BenchView(page, v.Next()))

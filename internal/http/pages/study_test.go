@@ -502,6 +502,20 @@ func TestNoFormIsShownThatCanOnlyBeRefused(t *testing.T) {
 	post(s, study+"/own", url.Values{"note": {"by hand"}, "used.0": {"30"}, "used.1": {"A"}}).Want(422).Says("The study is archived", "by hand")
 }
 
+// TestNoPageOfNowPassesForOneOfThen: the study as it was is on the board, which its page leads to, and
+// other pages refuse to be of another moment.
+func TestNoPageOfNowPassesForOneOfThen(t *testing.T) {
+	s := sitetest.Beside(t)
+	study := toldStudy(s)
+	to := s.Call("GET", study+"?at=3", s.Admin, nil, "Accept", "text/html").Want(303).Header.Get("Location")
+	sitetest.Same(t, "the study leads to", to, study+"/board?at=3")
+	for _, path := range []string{"/trials/1", "/trials/1/sheet", "/trials/1/correct", "/bench"} {
+		s.Call("GET", study+path+"?at=3", s.Admin, nil, "Accept", "text/html").Want(422).Says("at=3: this page shows what there is now; "+study+"/board?at=3 shows the study as it was", "Open the page without it")
+		s.Page(study + path)
+	}
+	s.Call("GET", study+"?at=x", s.Admin, nil, "Accept", "text/html").Want(422).Says("at=x", "whole number")
+}
+
 // TestAPrintedStudyNamesItsLedgersHead, as its report does.
 func TestAPrintedStudyNamesItsLedgersHead(t *testing.T) {
 	s := sitetest.Beside(t)

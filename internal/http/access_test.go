@@ -212,6 +212,11 @@ func TestSecureSiteMarksItsCookies(t *testing.T) {
 	if opened.Header.Get("Strict-Transport-Security") == "" {
 		t.Error("no Strict-Transport-Security")
 	}
+	sent, _, _ := strings.Cut(opened.Header.Get("Set-Cookie"), ";")
+	again := opened.Header.Get("Location") // which shows whether the browser kept the cookie
+	board := s.Call("GET", again, "", nil, "Cookie", sent).Want(303).Header.Get("Location")
+	sitetest.Same(t, "with the cookie, what is opened", board, "/studies/"+id+"/board")
+	s.Call("GET", again, "", nil, "Accept", "text/html").Want(403).Says(`href="`+address+`"`, "unencrypted")
 }
 
 func TestOtherSitesCannotUseCookies(t *testing.T) {

@@ -76,8 +76,15 @@ func (s *Server) openShare(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	to := "/studies/" + who.StudyID + "/board"
+	if s.secure && s.cookie(r, shareCookie) != secret { // a browser that came over http drops the cookie: it comes again to show it
+		if r.URL.Query().Has("again") {
+			return pages.InsecureLink(w, r, s.publicURL.JoinPath(r.URL.Path).String())
+		}
+		to = r.URL.Path + "?again"
+	}
 	s.setCookie(w, shareCookie, secret, who.ExpiresAt)
-	http.Redirect(w, r, "/studies/"+who.StudyID+"/board", http.StatusSeeOther)
+	http.Redirect(w, r, to, http.StatusSeeOther)
 	return nil
 }
 

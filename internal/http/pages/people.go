@@ -404,8 +404,8 @@ func Link(w http.ResponseWriter, r *http.Request, link account.Link) error {
 // InsecureLink leads to the https address of a link that was opened over http, where browsers would
 // not keep the sign-in.
 func InsecureLink(w http.ResponseWriter, r *http.Request, secure string) error {
-	page := templates.LinkPage{Page: newPage(r, "Sign in", "narrow"), Heading: "Sign in over https", Secure: secure, Button: "Open the link there"}
-	page.Text = "This browser reached the server unencrypted, and would not stay signed in. The link was not used up: it is good at the server’s own address."
+	page := templates.LinkPage{Page: newPage(r, "Sign in", "narrow"), Heading: "Open this link over https", Secure: secure, Button: "Open the link there"}
+	page.Text = "This browser reached the server unencrypted, or keeps no cookies, and would not stay signed in. The link was not used up: it is good at the server’s own address."
 	return show(w, r, http.StatusForbidden, templates.LinkView(page))
 }
 

@@ -182,7 +182,7 @@ func (v Tried) card() templates.Card {
 	d := v.Snap.Definition
 	card := templates.Card{
 		Study: v.Head, Number: v.Trial.Number, Origin: words.Either(v.Trial.Origin == ledger.Manual, "a person’s choice", string(v.Trial.Origin)), Held: Holding(v.Trial.Held), Created: v.stamp(v.Trial.CreatedAt), By: v.Trial.By, Note: v.Trial.Note,
-		ReplicateOf: v.Trial.ReplicateOf, Settings: v.settings(), Why: fmt.Sprintf("Trial %d was %s by %s.", v.Trial.Number, words.Either(v.Trial.Origin == ledger.Imported, "imported", "chosen"), v.Trial.By),
+		ReplicateOf: v.Trial.ReplicateOf, Settings: v.settings(), Why: fmt.Sprintf(words.Either(v.Trial.Origin == ledger.Imported, "Trial %d was imported by %s, without a prediction.", "Trial %d was chosen by %s."), v.Trial.Number, v.Trial.By),
 	}
 	if decision := v.Trial.Decision; decision != nil {
 		card.Why = cmp.Or(decision.Because, card.Why)

@@ -278,7 +278,7 @@ func (v Tried) metricFacts() []templates.MetricFact {
 	for _, metric := range inOrder(d, v.Trial.Metrics) {
 		m, unit := v.Trial.Metrics[metric], d.Unit(metric)
 		fact := templates.MetricFact{Name: metric, Value: Measured(v.Snap, v.Trial, metric, m), By: words.Either(m.Known, "", m.By), At: v.stamp(m.ToldAt),
-			Predicted: v.predictedReading(metric), Limit: cmp.Or(limitsText(d, metric), "–"), Headroom: "–"}
+			Predicted: v.predictedReading(metric), Limit: limitsText(d, metric)}
 		if m.Corrected {
 			fact.CorrectedBy = v.corrector(metric)
 		}
@@ -308,14 +308,14 @@ func (v Tried) corrector(metric string) string {
 	return ""
 }
 
-// predictedReading is the reading that the trial's decision expected of a metric, "–" without any.
+// predictedReading is the reading that the trial's decision expected of a metric, "" without any.
 func (v Tried) predictedReading(metric string) string {
 	if !v.hadPrediction(v.Trial, metric) {
-		return "–"
+		return ""
 	}
 	expected := v.Trial.Decision.PredictedReading(metric)
 	if expected == nil {
-		return "–"
+		return ""
 	}
 	return words.Uncertain(expected.Mean, expected.SD, v.unitThen(metric)) + words.Either(v.Trial.SettingsChanged, " at the settings chosen", "")
 }

@@ -508,7 +508,7 @@ func TestWhoImportedATrialDidNotChooseIt(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, twoLimits)
 	b.add(ledger.Chosen, ledger.ChosenData{Number: 1, Origin: ledger.Imported, Seen: b.snap.Version, Engine: "1", Parameters: design.Settings{"x": design.NumberValue(0.5)}})
-	says(t, "its card", b.facts(0).Next().Cards[0].Why, []string{"Trial 1 was imported by Ana."}, []string{"chosen"})
+	says(t, "its card", b.facts(0).Next().Cards[0].Why, []string{"Trial 1 was imported by Ana, without a prediction."}, []string{"chosen"})
 }
 
 // TestWhatWouldTell speaks of one reading as of several, and of one limit as of several.

@@ -103,9 +103,10 @@ func (p TrialPage) sent(kinds ...string) Form {
 
 // MetricFact is a reading with its prediction.
 type MetricFact struct {
-	Name, Value, Original, Limit, Headroom, Predicted, By, CorrectedBy string
-	At                                                                 Stamp
-	Broken                                                             bool
+	Name, Value, Original, By, CorrectedBy string
+	Predicted, Limit, Headroom             string // "" where there is none
+	At                                     Stamp
+	Broken                                 bool
 }
 
 // Fact is a named value with its meaning.

@@ -502,6 +502,15 @@ func TestNoFormIsShownThatCanOnlyBeRefused(t *testing.T) {
 	post(s, study+"/own", url.Values{"note": {"by hand"}, "used.0": {"30"}, "used.1": {"A"}}).Want(422).Says("The study is archived", "by hand")
 }
 
+// TestWhatIsMissingOfAnImportedTrialIsSaid: that nothing was predicted, and what of a table is not
+// taken over.
+func TestWhatIsMissingOfAnImportedTrialIsSaid(t *testing.T) {
+	s := sitetest.Beside(t)
+	study := toldStudy(s)
+	sitetest.Says(t, s.Page(study+"/trials/1"), ", without a prediction.", `<td data-label="expected before" class="number missing">–</td>`)
+	sitetest.Says(t, s.Page(study+"/import"), "Columns <code>number</code> and <code>status</code> are not taken over: trials get new numbers, and those that failed wait until you record that here, too.")
+}
+
 // TestNoPageOfNowPassesForOneOfThen: the study as it was is on the board, which its page leads to, and
 // other pages refuse to be of another moment.
 func TestNoPageOfNowPassesForOneOfThen(t *testing.T) {

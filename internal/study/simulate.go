@@ -50,7 +50,7 @@ func (s *Service) Simulate(ctx context.Context, cmd Command, id string, count in
 	if err := mayChoose(snap); err != nil {
 		return err
 	}
-	by := Command{By: cmd.By + " (simulated lab)"}
+	by := Command{By: cmd.By + ledger.SimulatedBy}
 	err = s.begin(simulating, id, int64(count), func(ctx context.Context) error {
 		for range count {
 			if s.Simulated(id).Stopped {

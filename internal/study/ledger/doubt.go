@@ -299,7 +299,8 @@ func (snap *Snapshot) doubtReading(m design.MetricInfo, value float64, expected 
 		doubt.extremeUnit = snap.unitOf(m, doubt.extreme())
 	}
 	doubted := &Doubted{Metric: m.Name, Value: value, Expected: doubt.range95(), Why: doubt.words(), grave: doubt.Grave}
-	if expected != nil && doubt.Meant != nil && !doubt.aside() && snap.alikeInSize(m.Name) {
+	// Decisions of studies with a simulated lab have always counted every reading in full.
+	if expected != nil && doubt.Meant != nil && !doubt.aside() && snap.alikeInSize(m.Name) && snap.Definition.SimulatedLab == "" {
 		doubted.slip = expected.Mean
 	}
 	return doubted

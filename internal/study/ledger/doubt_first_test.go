@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"headroom/internal/lists"
+	"headroom/internal/must"
 	"headroom/internal/study/design"
 )
 
@@ -96,6 +97,26 @@ func TestAProgramsExchangedReadingsStandInDoubt(t *testing.T) {
 	for _, trial := range b.snap.Trials {
 		if doubted := trial.Doubted("yield") && trial.Doubted("impurity"); doubted != (trial.Number == 6) {
 			t.Errorf("trial %d has the doubts %+v", trial.Number, trial.Doubts)
+		}
+	}
+}
+
+// TestWhatASimulatedLabTellsIsRight, and what others tell in its study is doubted as anywhere.
+func TestWhatASimulatedLabTellsIsRight(t *testing.T) {
+	t.Parallel()
+	d := must.Get(oven(t).Check())(t)
+	d.SimulatedLab = "made"
+	for by, doubted := range map[string]bool{"Ana": true, "Ana" + SimulatedBy: false} {
+		b := &bench{TB: t}
+		b.add(Created, CreatedData{Definition: d})
+		b.choose(2)
+		for number := 1; number <= 2; number++ {
+			told := ToldData{Number: number, Telling: Telling{Metrics: map[string]Reading{"yield": {Value: 712}}}}
+			events := must.Get(Next(b.snap, b.clock, by, Draft{Told, told}))(t)
+			b.snap = must.Get(Fold("bench", b.snap, events, nil))(t)
+		}
+		if got := b.snap.Trial(1).Doubted("yield"); got != doubted {
+			t.Errorf("a yield of 712 %% told by %s is doubted: %t", by, got)
 		}
 	}
 }

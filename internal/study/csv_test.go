@@ -102,7 +102,8 @@ func TestImportFaults(t *testing.T) {
 	c := mustCompile(t, bufferScreen())
 	for _, test := range []struct{ name, text, location, message string }{
 		{"nothing", "", "", "is empty"},
-		{"a quote left open", screenHeader + `47.5,"3`, "lines[2]", "line 2, character"},
+		{"a quote left open", screenHeader + `47.5,"3`, "lines[2]", "line 2, character 8: a quotation mark stands alone; put a cell that holds one into quotation marks, and write it twice there"},
+		{"a quote within", screenHeader + `47.5,3"4,0.1`, "lines[2]", "line 2, character 7: a quotation mark stands alone; put"},
 		{"a missing parameter", "temperature,cycles,salt,time,yield\n", "columns", `no column for the parameter "catalyst"`},
 		{"a column twice", "Temperature," + screenHeader, "columns[1]", `columns 1 and 2 are both "temperature"`},
 		{"an unknown column", "yeild," + screenHeader, "columns[0]", `did you mean "yield"?`},
@@ -119,7 +120,7 @@ func TestImportFaults(t *testing.T) {
 		{"an unknown choice", screenHeader + "47.5,3,0.1,0.8,b,,,,", "lines[2].catalyst", `"b" is unknown; it must be one of "A", "B", "=C"`},
 		{"a reading that is no number", screenHeader + "47.5,3,0.1,0.8,B,12 mM,,,", "lines[2].yield", `"12 mM" is not a number; leave it blank or write PENDING`},
 		{"a reading that is infinite", screenHeader + "47.5,3,0.1,0.8,B,Inf,,,", "lines[2].yield", "is not a number"},
-		{"a reading that overflows", screenHeader + "47.5,3,0.1,0.8,B,1e999,,,", "lines[2].yield", "is not a number"},
+		{"a reading that overflows", screenHeader + "47.5,3,0.1,0.8,B,1e999,,,", "lines[2].yield", "must be a number between -1e100 and 1e100"},
 		{"a huge reading", screenHeader + "47.5,3,0.1,0.8,B,1e101,,,", "lines[2].yield", "1e100"},
 		{"a huge deviation", screenHeader + "47.5,3,0.1,0.8,B,1±1e101,,,", "lines[2].yield", "write a number above 0 and at most 1e100"},
 		{"a decimal comma between commas", screenHeader + "47,5,3,0.1,0.8,B,,,,", "lines[2]", "numbers with a decimal comma need ; between"},
@@ -298,6 +299,14 @@ func TestExportCanBeImportedAgain(t *testing.T) {
 	})
 }
 
+// TestATableOfNamesAloneIsToldWhatIsMissing: lines below its first one.
+func TestATableOfNamesAloneIsToldWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oven())
+	_, err := ruleImport(b.snap, b.snap, nil)
+	wantFault(t, faultsOf(t, err), "", "the table has no rows; below the names of the columns, each line is a trial")
+}
+
 func TestReadingsWithStandardDeviations(t *testing.T) {
 	t.Parallel()
 	c := mustCompile(t, bufferScreen())
@@ -319,8 +328,8 @@ func TestReadingsWithStandardDeviations(t *testing.T) {
 	for text, message := range map[string]string{
 		"0,47.5,3,0.1,0.8,B,1,0.31,7,x\n":         `line 2, column impurity stddev: "0" is not a standard deviation`,
 		"x,47.5,3,0.1,0.8,B,1,0.31,7,x\n":         `"x" is not a standard deviation`,
-		"0.1,47.5,3,0.1,0.8,B,1,PENDING,7,x\n":    "belongs to a reading of impurity, and there is none",
-		"0.1,47.5,3,0.1,0.8,B,1,0.31±0.02,7,x\n":  "another standard deviation",
+		"0.1,47.5,3,0.1,0.8,B,1,PENDING,7,x\n":    "belongs to a reading of impurity, and there is none; leave it blank too",
+		"0.1,47.5,3,0.1,0.8,B,1,0.31±0.02,7,x\n":  "another standard deviation than the one beside the value of impurity; leave one of them out",
 		",47.5,3,0.1,0.8,B,1,0.31±,7,x\n":         `"0.31±" is half a reading; write the standard deviation after ±`,
 		",47.5,3,0.1,0.8,B,1,0.31±-1,7,x\n":       "above 0",
 		",47.5,3,0.1,0.8,B,1, ± 0.1 ,7,x\n":       `"± 0.1" is half a reading`,

@@ -50,7 +50,7 @@ func mayRead(snap, readUnder *ledger.Snapshot, rows []importRow) error {
 		return conflict("The study was reconfigured while the table was read; please import it again.")
 	}
 	if len(rows) == 0 {
-		return design.NewInvalid("", "the table has no rows", nil)
+		return design.NewInvalid("", "the table has no rows; below the names of the columns, each line is a trial", nil)
 	}
 	return nil
 }

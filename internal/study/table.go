@@ -525,7 +525,11 @@ func (t *table) has(name string) bool {
 
 func (t *table) unreadable(err error) {
 	if at, ok := errors.AsType[*csv.ParseError](err); ok {
-		t.faults.Add(fmt.Sprintf("lines[%d]", at.Line), nil, "line %d, character %d: %s", at.Line, at.Column, at.Err)
+		wrong := at.Err.Error()
+		if errors.Is(at.Err, csv.ErrQuote) || errors.Is(at.Err, csv.ErrBareQuote) {
+			wrong = "a quotation mark stands alone; put a cell that holds one into quotation marks, and write it twice there"
+		}
+		t.faults.Add(fmt.Sprintf("lines[%d]", at.Line), nil, "line %d, character %d: %s", at.Line, at.Column, wrong)
 		return
 	}
 	t.faults.Add("", nil, "the table cannot be read: %s", err)
@@ -791,10 +795,10 @@ func (t *table) readReading(row *importRow, i int, cell string) {
 
 func (t *table) readNumber(row *importRow, i int, cell string) (float64, bool) {
 	value, err := t.number(cell)
-	switch {
-	case err != nil:
+	switch tooLarge := errors.Is(err, design.ErrTooLarge) || !design.Computable(value); {
+	case err != nil && !tooLarge:
 		t.cellFault(row.Line, i, cell, "%s", wrongNumber(cell, err, "is not a number; leave it blank or write "+pending+" if it is not measured"))
-	case !design.Computable(value):
+	case tooLarge:
 		t.cellFault(row.Line, i, cell, "must be a number between -1e100 and 1e100")
 	default:
 		return value, true
@@ -824,9 +828,9 @@ func (t *table) readDeviations(row *importRow, cells []string) {
 		case !good:
 		case !there && t.filled(col.metric, cells): // whose cell is faulty already
 		case !there:
-			t.cellFault(row.Line, i, cell, "belongs to a reading of %s, and there is none", col.metric)
+			t.cellFault(row.Line, i, cell, "belongs to a reading of %s, and there is none; leave it blank too", col.metric)
 		case reading.StdDev != nil && *reading.StdDev != sd:
-			t.cellFault(row.Line, i, cell, "is another standard deviation than the one beside the value of %s", col.metric)
+			t.cellFault(row.Line, i, cell, "is another standard deviation than the one beside the value of %s; leave one of them out", col.metric)
 		default:
 			row.Metrics[col.metric] = ledger.Reading{Value: reading.Value, StdDev: &sd}
 		}

@@ -103,6 +103,7 @@ func TestFaultyFormsComeBackAsTyped(t *testing.T) {
 		study + "/trials/1/close?":  {url.Values{"kind": {"excluded"}, "reason": {strings.Repeat("wrong bottle, ", 200)}}, "wrong bottle, wrong bottle", "exclude-reason"},
 		study + "/reconfigure":      {url.Values{"constraints.0.threshold": {"much"}, "reason": {"stricter"}, "algorithm.name": {"rpol-ucb"}, "algorithm.horizon": {"20"}}, "stricter", "f-constraints_0_threshold"},
 		"/studies/new":              {url.Values{"name": {"Mine"}, "parameters.0.name": {"x"}, "parameters.0.type": {"real"}, "parameters.0.low": {"5"}, "parameters.0.high": {"2"}, "objective.metric": {"y"}, "algorithm.name": {"rpol-ucb"}}, "Mine", "f-parameters_0_low"},
+		"/studies/new?":             {url.Values{"name": {"Mine"}, "parameters.0.name": {"x"}, "parameters.0.type": {"real"}, "parameters.0.low": {"1"}, "parameters.0.high": {"2"}, "objective.metric": {"y"}, "model.lengthscales": {`{"y": 0.3`}, "model.fit": {"fixed"}}, "such as {", "f-model_lengthscales"},
 		"/people/invites":           {url.Values{"invite.name": {""}, "invite.role": {"operator"}}, "invite.role", "f-invite_name"},
 		"/people/tokens":            {url.Values{"token.name": {"Robot"}, "token.role": {"viewer"}, "token.expires_at": {"tomorrow"}}, "Robot", "f-token_expires_at"},
 		study + "/shares":           {url.Values{"name": {"Reviewer"}, "expires_at": {""}}, "Reviewer", "f-expires_at"},

@@ -366,7 +366,7 @@ func TestCheckOfCandidates(t *testing.T) {
 		{"a missing value", func(d *Definition) { delete(d.Candidates[3], "mode") }, "candidates[3].mode", "is missing"},
 		{"an unknown parameter", func(d *Definition) { d.Candidates[3]["y"] = NumberValue(1) }, "candidates[3].y", "there is no parameter"},
 		{"all forbidden", func(d *Definition) { d.InputConstraints = []string{"x >= 10"} }, "input_constraints", "no candidate is within"},
-		{"what no candidate has ran out", func(d *Definition) { d.Unavailable = map[string][]Value{"x": {NumberValue(0.5)}} }, "unavailable.x[0]", "no candidate has this x"},
+		{"what no candidate has ran out", func(d *Definition) { d.Unavailable = map[string][]Value{"x": {NumberValue(0.5)}} }, "unavailable.x[0]", "no candidate has this x; they have 0, 1 or 3"},
 		{"none available", func(d *Definition) {
 			d.Unavailable = map[string][]Value{"mode": {TextValue("slow"), TextValue("fast")}}
 		}, "unavailable", "nothing is left"},

@@ -156,7 +156,7 @@ func (b *compiler) unavailable() {
 			switch listed := c.Def.Candidates != nil; {
 			case len(*b.faults) > before || v.IsText:
 			case listed && !slices.Contains(Levels(c.Def.Candidates, name), x):
-				b.faults.Add(location, v, "no candidate has this %s", name)
+				b.faults.Add(location, v, "%s", c.noCandidateHas(name))
 			case !listed && a.step > 0 && a.rounded(a.snap(x)) != x:
 				b.faults.Add(location, v, "%s has no such value; its steps are %s from %s", name, formatNumber(a.step), formatNumber(a.low))
 			}

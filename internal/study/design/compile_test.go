@@ -115,12 +115,12 @@ func TestKnownFaults(t *testing.T) {
 	}{
 		{"no context", nil, backlog, "context.omega", "is missing; the constraint load needs it"},
 		{"more context", map[string]float64{"omega": 2, "Omega": 1}, backlog, "context.Omega", `did you mean "omega"?`},
-		{"infinite context", map[string]float64{"omega": math.Inf(1)}, backlog, "context.omega", "finite"},
+		{"infinite context", map[string]float64{"omega": math.Inf(1)}, backlog, "context.omega", "must be a number between -1e100 and 1e100"},
 		{"no values", omega, nil, "constraint_values.backlog", "is missing; give 4 numbers, one per candidate"},
 		{"one value", omega, map[string][]float64{"backlog": {1}}, "constraint_values.backlog", "has 1 number; give 4, one per candidate"},
 		{"too few values", omega, map[string][]float64{"backlog": {1, 2, 3}}, "constraint_values.backlog", "has 3 numbers; give 4, one per candidate"},
 		{"values of another metric", omega, map[string][]float64{"backlog": {1, 2, 3, 4}, "load": {1}}, "constraint_values.load", "there is no sampled metric"},
-		{"a value that is no number", omega, map[string][]float64{"backlog": {1, 2, math.NaN(), 4}}, "constraint_values.backlog[2]", "finite"},
+		{"a value that is no number", omega, map[string][]float64{"backlog": {1, 2, math.NaN(), 4}}, "constraint_values.backlog[2]", "must be a number between -1e100 and 1e100"},
 	} {
 		known, wrong := c.Known(Brought{test.context, test.values})
 		wantFault(t, wrong, test.location, test.message)

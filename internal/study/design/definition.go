@@ -355,7 +355,10 @@ func ParseNumber(text string) (float64, error) {
 		}
 	}
 	x, err := strconv.ParseFloat(text, 64)
-	if err != nil {
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return 0, ErrTooLarge
+	case err != nil:
 		return 0, errNotANumber
 	}
 	return x + 0, nil

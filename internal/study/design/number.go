@@ -58,6 +58,7 @@ func (a *AmbiguousNumber) Error() string {
 
 var (
 	errNotDecimal = errors.New("write a number such as 0.31 or 0,31")
+	ErrTooLarge   = errors.New("write a number between -1e100 and 1e100") // of what no float64 can hold
 	numberParts   = regexp.MustCompile(`^([+-]?) *([0-9., ]*)([eE][+-]?[0-9]+)?$`)
 	grouped       = regexp.MustCompile(`^[1-9][0-9]{0,2}(?:[., ][0-9]{3})+$`)
 	onlyDigits    = regexp.MustCompile(`^[0-9]*$`)
@@ -117,7 +118,10 @@ func ReadNumber(text string, known Marks) (float64, error) {
 		return 0, err
 	}
 	decimal, err := ParseNumber(n.sign + n.whole + "." + n.fraction + n.exponent)
-	if err != nil {
+	switch {
+	case errors.Is(err, ErrTooLarge):
+		return 0, err
+	case err != nil:
 		return 0, errNotDecimal
 	}
 	if !n.ambiguous || n.decimal == known.Decimal {

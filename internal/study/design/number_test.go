@@ -28,6 +28,11 @@ func TestNumbersAreReadAsPeopleWriteThem(t *testing.T) {
 			t.Errorf("%q is read as %v; want a refusal", text, got)
 		}
 	}
+	for _, text := range []string{"1e999", "-1e400"} {
+		if _, err := ReadNumber(text, Marks{}); err == nil || err.Error() != "write a number between -1e100 and 1e100" {
+			t.Errorf("%q is refused by %v; want to be told how large numbers may be", text, err)
+		}
+	}
 	for _, text := range []string{"72 73", "1 20", "0 200", "1 2000", "61.7 75.8", "0.123 456", "1 200,500 3"} {
 		if got, err := ReadNumber(text, Marks{}); err == nil || !strings.Contains(err.Error(), "looks like more than one number") {
 			t.Errorf("%q is read as %v, %v; want to be told that these are two", text, got, err)

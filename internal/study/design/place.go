@@ -103,9 +103,9 @@ func (c *Compiled) Holding(held Settings, location string) (config *optimizer.Co
 		case a.Type == Remainder:
 			f.Add(there, v, "is what the others leave of %s; hold the others instead", formatNumber(*a.Total))
 		case a.unavailable[a.setting(x)]:
-			f.Add(there, v, "is not available")
+			f.Add(there, v, "is not available now; hold another value, or say that it is available again")
 		case c.arms != nil && !slices.ContainsFunc(c.arms, arm):
-			f.Add(there, v, "no candidate has this %s", a.Name)
+			f.Add(there, v, "%s", c.noCandidateHas(a.Name))
 		default:
 			names = append(names, a.Name)
 			at[i], _ = a.settle(a.unit(x))
@@ -140,6 +140,25 @@ func (c *Compiled) CheckRules(s Settings, place optimizer.Place, location string
 // mostListed is how many values of candidates a fault lists.
 const mostListed = 6
 
+// someOf lists values, or the first of many.
+func someOf(values []string) string {
+	if len(values) > mostListed {
+		values = append(values[:mostListed-1:mostListed-1], fmt.Sprintf("%d other values", len(values)-mostListed+1))
+	}
+	return Listed(values, "or")
+}
+
+// noCandidateHas is the fault of a value of a parameter that no candidate has.
+func (c *Compiled) noCandidateHas(parameter string) string {
+	var values []string
+	for _, candidate := range c.Def.Candidates {
+		if value := candidate[parameter].String(); !slices.Contains(values, value) {
+			values = append(values, value)
+		}
+	}
+	return fmt.Sprintf("no candidate has this %s; they have %s", parameter, someOf(values))
+}
+
 // unlisted returns the faults of settings that no candidate has. If changing a single setting would
 // give a candidate, it is reported with the values that would; otherwise all settings are reported
 // together.
@@ -162,11 +181,8 @@ func (c *Compiled) unlisted(x []float64, s Settings, location string) (f Faults)
 		}
 	}
 	for j, values := range instead {
-		if len(values) > mostListed {
-			values = append(values[:mostListed-1], fmt.Sprintf("%d other values", len(values)-mostListed+1))
-		}
 		if name := c.Def.Parameters[j].Name; len(values) > 0 {
-			f.Add(location+"."+name, s[name], "is not one of the %d candidates; those with the other settings have %s", len(c.arms), Listed(values, "or"))
+			f.Add(location+"."+name, s[name], "is not one of the %d candidates; those with the other settings have %s", len(c.arms), someOf(values))
 		}
 	}
 	if len(f) == 0 {

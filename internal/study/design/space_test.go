@@ -469,13 +469,13 @@ func TestHolding(t *testing.T) {
 	}{
 		{screen, Settings{"temperature": NumberValue(61)}, "held.temperature", "61 is above the highest, 60"},
 		{screen, Settings{"catalyst": TextValue("D")}, "held.catalyst", `must be one of "A", "B", "=C"`},
-		{screen, Settings{"catalyst": TextValue("A")}, "held.catalyst", "is not available"},
+		{screen, Settings{"catalyst": TextValue("A")}, "held.catalyst", "is not available now; hold another value, or say that it is available again"},
 		{screen, Settings{"Temperature": NumberValue(30)}, "held.Temperature", `did you mean "temperature"?`},
 		{screen, Settings{"cycles": NumberValue(2.5)}, "held.cycles", "must be a whole number"},
 		{mix, Settings{"water": NumberValue(40)}, "held.water", "is what the others leave of 100; hold the others instead"},
 		{mix, Settings{"a": NumberValue(30), "b": NumberValue(30)}, "held", "leaves nothing to be chosen"},
 		{listed, all, "held", "leaves nothing to be chosen"},
-		{listed, Settings{listed.Def.Parameters[0].Name: NumberValue(arm[listed.Def.Parameters[0].Name].Number + 0.001)}, "held." + listed.Def.Parameters[0].Name, "no candidate has this"},
+		{listed, Settings{listed.Def.Parameters[0].Name: NumberValue(arm[listed.Def.Parameters[0].Name].Number + 0.001)}, "held." + listed.Def.Parameters[0].Name, "no candidate has this x; they have 0, 1 or 3"},
 	} {
 		_, _, wrong := test.c.Holding(test.held, "held")
 		wantFault(t, wrong, test.location, test.message)

@@ -148,7 +148,7 @@ const latestMark = 253402300799999999
 var (
 	ErrNotFound = errors.New("not found")
 	ErrConflict = errors.New("conflict with the present state")
-	ErrStale    = errors.New("the study has changed since")
+	ErrStale    = errors.New("the study has changed since; read it again before you change it")
 	ErrTooLarge = errors.New("too large")
 	ErrReused   = errors.New("idempotency key used for another request")
 	// ErrUnavailable wraps failures to reach the database; trying again later may help.

@@ -120,7 +120,7 @@ func TestStudyIsMadeReadAndChanged(t *testing.T) {
 		t.Errorf("changed %s", changed.Body)
 	}
 	s.API("POST", "/studies/"+id+"/ask", `{}`).Faults(409)
-	s.API("PATCH", "/studies/"+id, `{"name": "Too late"}`, "If-Match", `"1"`).Faults(412)
+	s.API("PATCH", "/studies/"+id, `{"name": "Too late"}`, "If-Match", `"1"`).Want(412).Says("is at version 2, not 1: the study has changed since; read it again before you change it")
 	s.API("PATCH", "/studies/"+id, `{"name": "Which?"}`, "If-Match", `1`).Faults(400)
 	s.API("PATCH", "/studies/"+id, `{"state": "open"}`).Want(200)
 	after := s.API("POST", "/studies/"+id+"/reconfigure", `{"constraints": [{"metric": "impurity", "op": "<=", "threshold": 0.4, "unit": "%"}], "reason": "stricter"}`).Want(200)

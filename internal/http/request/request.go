@@ -18,6 +18,7 @@ import (
 
 	"headroom/internal/account"
 	"headroom/internal/http/problem"
+	"headroom/internal/lists"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 )
@@ -207,7 +208,7 @@ func OneOf[T ~string](q *Query, name string, allowed ...T) T {
 }
 
 func mustBeOneOf[T ~string](allowed []T) string {
-	return "must be one of " + strings.Trim(fmt.Sprintf("%q", allowed), "[]")
+	return "must be one of " + strings.Join(lists.Map(allowed, func(one T) string { return string(one) }), ", ")
 }
 
 // ListOf returns words, each of which must be one of allowed, from one parameter with commas or

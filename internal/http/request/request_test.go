@@ -32,7 +32,7 @@ func TestQueryParameters(t *testing.T) {
 		"at=1.5&limit=1001":       {"at": "whole number", "limit": "1000"},
 		"at=1&at=2":               {"at": "more than once"},
 		"dry_run=1":               {"dry_run": "true or false"},
-		"wait=61&status=running":  {"wait": "60", "status": "suggested"},
+		"wait=61&status=running":  {"wait": "60", "status": `must be one of suggested, partial, completed`},
 		"at=99999999999999999999": {"at": "whole number"},
 	}
 	for text, want := range cases {

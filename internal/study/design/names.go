@@ -194,13 +194,17 @@ func addUnknown[V any](f *Faults, location, what string, given map[string]V, nam
 
 // UnknownName says that there is no what of that name, and suggests others.
 func UnknownName(what, name string, names []string) string {
-	meant := closest(name, names)
-	name = Shorten(name)
+	meant, wrong := closest(name, names), fmt.Sprintf("there is no %s %q; ", what, Shorten(name))
+	if name == "" {
+		meant, wrong = "", "no "+what+" is named; "
+	}
 	switch {
 	case len(names) == 0:
-		return fmt.Sprintf("there is no %s %q; the study has none", what, name)
+		return wrong + "the study has none"
 	case meant != "":
-		return fmt.Sprintf("there is no %s %q; did you mean %q?", what, name, meant)
+		return wrong + fmt.Sprintf("did you mean %q?", meant)
+	case len(names) == 1:
+		return wrong + "there is only " + listed(names)
 	}
-	return fmt.Sprintf("there is no %s %q; there are %s", what, name, listed(names))
+	return wrong + "there are " + listed(names)
 }

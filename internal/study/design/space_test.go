@@ -454,6 +454,23 @@ func TestDescribeIsShort(t *testing.T) {
 	}
 }
 
+// TestAnUnknownNameIsToldWhichThereAre, also where there is one, or none was given.
+func TestAnUnknownNameIsToldWhichThereAre(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		names []string
+		want  string
+	}{
+		{"temp", nil, `there is no limit "temp"; the study has none`}, {"temp", []string{"pH", "load"}, `there is no limit "temp"; there are pH, load`}, {"temp", []string{"pH"}, `there is no limit "temp"; there is only pH`},
+		{"loads", []string{"pH", "load"}, `there is no limit "loads"; did you mean "load"?`}, {"", []string{"pH", "load"}, "no limit is named; there are pH, load"}, {"", []string{"pH"}, "no limit is named; there is only pH"},
+	} {
+		if got := UnknownName("limit", c.name, c.names); got != c.want {
+			t.Errorf("%q of %v: %s, want %s", c.name, c.names, got, c.want)
+		}
+	}
+}
+
 // TestHolding: what may be held is what could be set; the rest is to be chosen.
 func TestHolding(t *testing.T) {
 	t.Parallel()

@@ -165,6 +165,17 @@ func TestAPlateOnPaper(t *testing.T) {
 	}
 	p.media(emulation.SetEmulatedMediaParams{})
 	p.audit("the sheet")
+	p.press("Import their results")
+	p.fill("#f-text", "number;impurity;yield\n96;0,3;61,5\n2;0,31;71,25\n")
+	p.press("Check")
+	p.sees("the rows have something new of 2 trials")
+	p.audit("a plate's results")
+	p.press("Import")
+	p.sees("The rows are imported.")
+	p.open("/studies/" + id + "/import?by_number=yes")
+	p.fill("#f-text", "number;yield\n2;71,25\n")
+	p.press("Check")
+	p.sees("all of this is here already")
 }
 
 // TestLongTextsFitOnPaper: an address as a reason or a note widens no table of the report beyond it,

@@ -152,7 +152,7 @@ func TestATrialSaysWhatWasChangedSince(t *testing.T) {
 	b.add(ledger.Reconfigured, ledger.ReconfiguredData{Definition: before, Changes: turned, Reason: "it is a gain"})
 	says(t, "with the goal that it was chosen for again", since(number), []string{"from 0.5 to 0.3 %. Its settings"}, []string{"objective", "algorithm"})
 	says(t, "of settings that a person chose", since(own), []string{"Since it was chosen: objective direction from minimize to maximize."}, []string{"algorithm"})
-	if said := since(b.ask(0.5)); said != "" {
+	if said := since(b.ask(0.55)); said != "" {
 		t.Errorf("chosen since: %s", said)
 	}
 	says(t, "with its results", since(1), []string{"from 0.5 to 0.3 %."}, nil)

@@ -249,7 +249,11 @@ func (s *Site) Edit(w http.ResponseWriter, r *http.Request, v view.Facts, form *
 }
 
 func (s *Site) ImportPage(w http.ResponseWriter, r *http.Request, v view.Facts) error {
-	return showImport(w, r, http.StatusOK, v, templates.ImportPage{Form: templates.Form{Values: url.Values{"key": {newKey(r)}}}})
+	values := url.Values{"key": {newKey(r)}}
+	if r.URL.Query().Has("by_number") || v.Snap.State != ledger.Open { // which takes results, and no new trials
+		values.Set("by_number", "yes")
+	}
+	return showImport(w, r, http.StatusOK, v, templates.ImportPage{Form: templates.Form{Values: values}})
 }
 
 func showImport(w http.ResponseWriter, r *http.Request, status int, v view.Facts, page templates.ImportPage) error {
@@ -300,7 +304,11 @@ func (s *Site) Import(w http.ResponseWriter, r *http.Request, v view.Facts, form
 			}
 			result, err := s.Studies.ImportCSV(r.Context(), cmd, v.Snap.ID, strings.NewReader(rows), options)
 			page.Ready = "All good: " + design.Count(result.Rows, "row is", "rows are") + " ready to be imported. Press Import."
-			if options.ByNumber {
+			switch {
+			case err == nil && result.Rows == 0:
+				page.Ready = ""
+				form.Fault(field, "all of this is here already; there is nothing to import")
+			case options.ByNumber:
 				page.Ready = "All good: the rows have something new of " + design.Count(result.Rows, "trial", "trials") + ". Press Import."
 			}
 			page.Unknown, page.Faults = result.UnknownColumns, fileFaults(err)

@@ -481,7 +481,9 @@ func TestTheBenchSaysThatAStudyRests(t *testing.T) {
 			t.Errorf("%s: what becomes of typed text is said: %t", state, said)
 		}
 		s.Call("GET", study+"/parts/next?typed=2", viewer, nil, "Accept", "text/html").Says(kept)
-		sitetest.Lacks(t, s.Page(study), study+"/import") // whose rows would be new trials
+		if linked := strings.Contains(s.Page(study), study+`/import"`); linked == (state == "archived") {
+			t.Errorf("%s: results can be imported: %t", state, linked)
+		}
 	}
 }
 
@@ -489,12 +491,16 @@ func TestTheBenchSaysThatAStudyRests(t *testing.T) {
 func TestNoFormIsShownThatCanOnlyBeRefused(t *testing.T) {
 	s := sitetest.Beside(t)
 	study := toldStudy(s)
-	for state, refused := range map[string][]string{"paused": {"/own", "/import"}, "finished": {"/own", "/import"}, "archived": {"/own", "/import", "/reconfigure", "/trials/1/correct"}} {
+	for state, refused := range map[string][]string{"paused": {"/own"}, "finished": {"/own"}, "archived": {"/own", "/import", "/reconfigure", "/trials/1/correct"}} {
 		s.API("PATCH", study, `{"state": "`+state+`"}`).Want(200)
 		for _, path := range []string{"/own", "/import", "/reconfigure", "/trials/1/correct"} {
 			page, says := s.Page(study+path), "This study is "+state
-			if is := strings.Contains(page, "data-draft="); is == slices.Contains(refused, path) || strings.Contains(page, says) == is {
+			said := slices.Contains(refused, path) || path == "/import"
+			if is := strings.Contains(page, "data-draft="); is == slices.Contains(refused, path) || strings.Contains(page, says) != said {
 				t.Errorf("%s of a study that is %s: a form %t, said %t", path, state, is, strings.Contains(page, says))
+			}
+			if onlyByNumber := `value="yes" checked`; path == "/import" && state != "archived" && !strings.Contains(page, onlyByNumber) {
+				t.Errorf("in a study that is %s rows would be new trials", state)
 			}
 		}
 	}
@@ -508,7 +514,7 @@ func TestWhatIsMissingOfAnImportedTrialIsSaid(t *testing.T) {
 	s := sitetest.Beside(t)
 	study := toldStudy(s)
 	sitetest.Says(t, s.Page(study+"/trials/1"), ", without a prediction.", `<td data-label="expected before" class="number missing">–</td>`)
-	sitetest.Says(t, s.Page(study+"/import"), "Columns <code>number</code> and <code>status</code> are not taken over: trials get new numbers, and those that failed wait until you record that here, too.")
+	sitetest.Says(t, s.Page(study+"/import"), "columns <code>number</code> and <code>status</code> are not taken over: trials get new numbers, and those that failed wait until you record that here, too.")
 }
 
 // TestNoPageOfNowPassesForOneOfThen: the study as it was is on the board, which its page leads to, and

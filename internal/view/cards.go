@@ -185,7 +185,7 @@ func (v Tried) card() templates.Card {
 		ReplicateOf: v.Trial.ReplicateOf, Settings: v.settings(), Why: fmt.Sprintf(words.Either(v.Trial.Origin == ledger.Imported, "Trial %d was imported by %s, without a prediction.", "Trial %d was chosen by %s."), v.Trial.Number, v.Trial.By),
 	}
 	if decision := v.Trial.Decision; decision != nil {
-		card.Why = cmp.Or(decision.Because, card.Why)
+		card.Why = v.whole(cmp.Or(decision.Because, card.Why))
 	}
 	for _, was := range settingsOf(*v.Snap.InUnitsOf(v.Trial.ChosenSeq), v.chosenInstead()) {
 		at := slices.IndexFunc(card.Settings, func(s templates.Setting) bool { return s.Name == was.Name })

@@ -95,7 +95,7 @@ func (o Outlook) otherChoices(onto *templates.Chart) []templates.Fact {
 	var list []templates.Fact
 	points := chart.Trace{Name: "other algorithms’ next", Style: chart.Other}
 	for _, choice := range o.Choices {
-		list = append(list, templates.Fact{Name: choice.Name, Value: choice.Because})
+		list = append(list, templates.Fact{Name: choice.Name, Value: o.whole(choice.Because)})
 		if choice.Parameters == nil || onto == nil || !onto.Drawing.Surface.Smooth {
 			continue
 		}

@@ -154,13 +154,16 @@ func TestTheTableAndTheSentenceExpectTheSame(t *testing.T) {
 	b := newBench(t, twoLimits)
 	b.curve(3, 0, "yield")
 	b.fit()
-	decision := &ledger.Decision{Seen: b.snap.Version, Mean: ledger.Numbers{"yield": 72, "impurity": 0}, SD: ledger.Numbers{"yield": 1.2, "impurity": 1},
+	decision := &ledger.Decision{Because: "Trial 4 tries x 0.5: predicted yield 72 ± 2 %.", Seen: b.snap.Version, Mean: ledger.Numbers{"yield": 72, "impurity": 0}, SD: ledger.Numbers{"yield": 1.2, "impurity": 1},
 		Model: map[string]ledger.MetricModel{"yield": {Scale: 4, Lambda: 0.16}, "impurity": {Scale: 1, Lambda: 0.1}}}
 	b.add(ledger.Chosen, ledger.ChosenData{Number: 4, Origin: ledger.Suggested, Seen: b.snap.Version, Engine: "1", Parameters: design.Settings{"x": design.NumberValue(0.5)}, Decision: decision})
 	b.tell(4, map[string]float64{"yield": 73, "impurity": 0.2})
 	facts := b.facts(0).Of(b.snap.Trial(4)).metricFacts()
-	if facts[0].Predicted != "72.0 ± 2.0\u202f%" || facts[1].Predicted != "" {
+	if facts[0].Predicted != "72.0\u202f±\u202f2.0\u202f%" || facts[1].Predicted != "" {
 		t.Errorf("beside the readings stands %q and %q", facts[0].Predicted, facts[1].Predicted)
+	}
+	if why := b.facts(0).Of(b.snap.Trial(4)).card().Why; !strings.HasSuffix(why, "yield 72\u202f±\u202f2\u202f%.") {
+		t.Errorf("a line may end within a value of %q", why)
 	}
 }
 

@@ -303,10 +303,6 @@ type Setting struct {
 // afar.
 func (s Setting) IsLong() bool { return utf8.RuneCountInString(s.Value) > 28 }
 
-// long tells whether a unit is so long that it may be below its number if a line has no room for
-// both.
-func isLongUnit(unit string) bool { return utf8.RuneCountInString(unit) > 8 }
-
 // mostInColumn is how many letters of one word fit into a column of settings.
 const mostInColumn = 8
 

@@ -187,9 +187,9 @@ func CutUnit(text, unit string) string {
 }
 
 // alike maps texts that are written with different characters of the same look, such as the two for
-// micro, to the same text.
+// micro or a thin space, to the same text.
 func alike(text string) string {
-	return strings.ReplaceAll(norm.NFC.String(width.Narrow.String(text)), "µ", "μ")
+	return strings.NewReplacer("µ", "μ", Thin, " ").Replace(norm.NFC.String(width.Narrow.String(text)))
 }
 
 // HalfReading says what is missing from value ± standard deviation, nil if both are there.
@@ -487,10 +487,20 @@ func Count(n int, one, many string) string {
 	return Typeset(strconv.Itoa(n)) + " " + many
 }
 
-// WithUnit appends a unit to a number, with space between them.
+// longestWhole is how many letters a unit has at most that is never divided between lines.
+const longestWhole = 8
+
+// IsLongUnit tells whether a unit may be below its number, or divided, if a line has no room.
+func IsLongUnit(unit string) bool { return utf8.RuneCountInString(unit) > longestWhole }
+
+// WithUnit appends a unit to a number, with space between them, which if it is Thin keeps both on
+// one line.
 func WithUnit(number, unit, space string) string {
 	if unit == "" {
 		return number
+	}
+	if space == Thin && !IsLongUnit(unit) {
+		unit = strings.ReplaceAll(unit, " ", Thin)
 	}
 	return number + space + unit
 }

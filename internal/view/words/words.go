@@ -128,7 +128,17 @@ func RoughlyApart(x float64, unit string) string { return Apart(Rough(x), unit) 
 
 // Uncertain writes a value with its standard deviation and unit.
 func Uncertain(mean, sd float64, unit string) string {
-	return With(design.WriteUncertain(mean, sd), unit)
+	return Whole(With(design.WriteUncertain(mean, sd), unit), nil)
+}
+
+// Whole keeps each value in a sentence on one line, with its ± and its unit.
+func Whole(sentence string, units []string) string {
+	for _, unit := range units {
+		for _, end := range Either(unit == "", "", "0123456789)⁰¹²³⁴⁵⁶⁷⁸⁹") {
+			sentence = strings.ReplaceAll(sentence, string(end)+" "+unit, With(string(end), unit))
+		}
+	}
+	return strings.ReplaceAll(sentence, " ± ", Thin+"±"+Thin)
 }
 
 // Percent writes a probability.

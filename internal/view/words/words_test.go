@@ -1,6 +1,7 @@
 package words
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -9,10 +10,10 @@ import (
 
 func TestNumbersAsPagesShowThem(t *testing.T) {
 	t.Parallel()
-	if got, want := Uncertain(3.14e-9, 2.6e-10, "m"), "(3.14 ± 0.26)\u202f×\u202f10⁻⁹\u202fm"; got != want {
+	if got, want := Uncertain(3.14e-9, 2.6e-10, "m"), "(3.14\u202f±\u202f0.26)\u202f×\u202f10⁻⁹\u202fm"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got, want := Uncertain(1e-300, 2e10, "m"), "(0.0 ± 2.0)\u202f×\u202f10¹⁰\u202fm"; got != want {
+	if got, want := Uncertain(1e-300, 2e10, "m"), "(0.0\u202f±\u202f2.0)\u202f×\u202f10¹⁰\u202fm"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if got, want := Rough(1.2345e-307), "1.23\u202f×\u202f10⁻³⁰⁷"; got != want {
@@ -37,7 +38,25 @@ func TestNumbersAsPagesShowThem(t *testing.T) {
 			t.Errorf("what lies apart in %s is written %q, want %q", unit, got, want)
 		}
 	}
-	if got, want := Uncertain(71.23, 1.9, "%"), "71.2 ± 1.9\u202f%"; got != want {
+	if got, want := Uncertain(71.23, 1.9, "%"), "71.2\u202f±\u202f1.9\u202f%"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestAValueStaysWithItsUnit: no line ends between them, nor at its ±, also in sentences that decisions
+// have kept; only a unit of many letters may be below its value.
+func TestAValueStaysWithItsUnit(t *testing.T) {
+	t.Parallel()
+	units := []string{"", "%", "°C", "mol %", "1/m³", "micromole per litre and minute"}
+	for sentence, want := range map[string]string{
+		"Trial 2 tries 47 °C: yield 80 ± 7 % (limit 5 mol %), as (1.9 ± 1.3)\u202f×\u202f10¹¹ 1/m³.": "Trial 2 tries 47_°C: yield 80_±_7_% (limit 5_mol_%), as (1.9_±_1.3)_×_10¹¹_1/m³.",
+		"It is over 99 %, 3 micromole per litre and minute.":                                         "It is over 99_%, 3_micromole per litre and minute.",
+	} {
+		if got := strings.ReplaceAll(Whole(sentence, units), Thin, "_"); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if got, want := Quantity(0.37, "mol %"), "0.37\u202fmol\u202f%"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -343,7 +343,7 @@ func (v Tried) decisionFacts() (facts []templates.Fact) {
 		if slices.Contains(blind, metric) {
 			add("Predicted "+metric, "nothing", "no reading that the model could learn from yet")
 		} else if mean, there := decision.Mean[metric]; there {
-			add("Predicted "+metric, words.Uncertain(mean, decision.SD[metric], v.unitThen(metric)), "posterior mean at this point; ± holds about two times in three, without the noise of a reading")
+			add("Predicted "+metric, words.Uncertain(mean, decision.SD[metric], v.unitThen(metric)), "what the model expected here (posterior mean); ± holds about two times in three, without the noise of a reading")
 		}
 		if beta, there := decision.Beta[metric]; there {
 			add("Width for "+metric+" (β)", words.Rough(beta), "how many standard deviations of doubt it allowed for")

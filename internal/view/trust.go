@@ -188,7 +188,7 @@ func (v Facts) driftChart(list []metricDrift) templates.Chart {
 	ends := drawing.X.Range
 	sums.Traces = append(sums.Traces, chart.Trace{Name: "limit", Style: chart.Threshold, X: []any{ends[0], ends[1]}, Y: []any{-study.CUSUMLimit, -study.CUSUMLimit}})
 	drawing.Panels = []chart.Panel{residuals, sums}
-	caption := "Residual: each point is a reading minus what all readings before it led to expect, in standard deviations of a reading (noise included); where a prediction has long tails, the distance that 5 % exceed counts as 2. The sum below, in which no residual counts as more than " + strconv.Itoa(study.CUSUMMost) + ", grows when readings come out on one side again and again; beyond 5 or −5 the process may have drifted: one that does not change and is predicted well gets there by chance about once in " + strconv.Itoa(study.CUSUMFalseAlarm) + " readings."
+	caption := "Residual: each point is a reading minus what all readings before it led to expect, in standard deviations of a reading (noise included); where a prediction has long tails, the distance that 5\u202f% exceed counts as 2. The sum below, in which no residual counts as more than " + strconv.Itoa(study.CUSUMMost) + ", grows when readings come out on one side again and again; beyond 5 or −5 the process may have drifted: one that does not change and is predicted well gets there by chance about once in " + strconv.Itoa(study.CUSUMFalseAlarm) + " readings."
 	return v.withSource(templates.Chart{ID: "chart-drift", Title: "Readings against their predictions", Caption: caption + others, Table: table, Drawing: drawing})
 }
 
@@ -196,7 +196,7 @@ func (v Facts) driftChart(list []metricDrift) templates.Chart {
 // side, which hold to the end of the last trial.
 func (d metricDrift) traces(i int) (points, up, down chart.Trace) {
 	points = chart.Trace{Name: d.metric, Style: chart.Style(fmt.Sprintf("metric%d", i))}
-	up = chart.Trace{Name: "CUSUM of " + d.metric, Style: lineStyle(i)}
+	up = chart.Trace{Name: "sum for " + d.metric, Style: lineStyle(i)}
 	down = up
 	last := len(d.Numbers) - 1
 	for j, number := range d.Numbers {

@@ -289,8 +289,8 @@ func (v verdictFacts) leastViolating() *templates.Answer {
 	if binding.Expression != "" { // the formula in force has its own unit
 		came = words.Quantity(m.Value, binding.Unit)
 	}
-	said := fmt.Sprintf("%s binds: %s, %s beyond its limit of %s.", design.OpeningName(binding.Name), came,
-		words.RoughlyApart(binding.Excess(m.Value), binding.Unit), words.Quantity(binding.Threshold, binding.Unit))
+	said := fmt.Sprintf("%s was %s, %s beyond its limit of %s%s.", design.OpeningName(binding.Name), came,
+		words.RoughlyApart(binding.Excess(m.Value), binding.Unit), words.Quantity(binding.Threshold, binding.Unit), words.Either(len(d.Constraints) > 1, ", the one broken most", ""))
 	if objective, told := nearest.Metrics[d.Objective.Metric]; told && binding.Metric != d.Objective.Metric {
 		said += fmt.Sprintf(" %s was %s.", design.OpeningName(d.Objective.Metric), Measured(v.Snap, nearest, d.Objective.Metric, objective))
 	}

@@ -81,7 +81,7 @@ func TestVerdictBeforeAndAfter(t *testing.T) {
 }
 
 // TestClosestWhileNothingIsWithinTheLimits names the least violating point and the limit that
-// binds.
+// it broke most.
 func TestClosestWhileNothingIsWithinTheLimits(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, twoLimits)
@@ -91,9 +91,9 @@ func TestClosestWhileNothingIsWithinTheLimits(t *testing.T) {
 	if closest == nil || closest.Number != 1 {
 		t.Fatalf("%+v", closest)
 	}
-	says(t, "the closest", closest.Words, []string{"Impurity binds: 5.1 %, 4.6 points beyond its limit of 0.5 %. Yield was 60 %."}, nil)
+	says(t, "the closest", closest.Words, []string{"Impurity was 5.1 %, 4.6 points beyond its limit of 0.5 %, the one broken most. Yield was 60 %."}, nil)
 	b.tell(b.ask(0.4), map[string]float64{"yield": 60, "impurity": 0.5219525211, "pressure": 2})
-	says(t, "the closest", b.facts(0).Verdict().Closest.Words, []string{"Impurity binds: 0.521953 %, 0.022 points beyond its limit of 0.5 %."}, nil)
+	says(t, "the closest", b.facts(0).Verdict().Closest.Words, []string{"Impurity was 0.521953 %, 0.022 points beyond its limit of 0.5 %, the one broken most."}, nil)
 	b.tell(b.ask(0.5), map[string]float64{"yield": 60, "impurity": 0.1, "pressure": 2})
 	if closest := b.facts(0).Verdict().Closest; closest != nil {
 		t.Errorf("beside a trial within the limits: %+v", closest)
@@ -145,7 +145,7 @@ func TestWhatBindsIsInNoUnits(t *testing.T) {
 		if closest == nil {
 			t.Fatalf("%q: none is closest", expression)
 		}
-		says(t, "the closest", closest.Words, []string{"Impurity binds: 0.82 %, 0.32 points beyond its limit of 0.5 %."}, nil)
+		says(t, "the closest", closest.Words, []string{"Impurity was 0.82 %, 0.32 points beyond its limit of 0.5 %, the one broken most."}, nil)
 		if closest.Number != 3 {
 			t.Errorf("%q: trial %d", expression, closest.Number)
 		}
@@ -173,11 +173,11 @@ func TestClosestByTheFormulaInForce(t *testing.T) {
 	if closest == nil || closest.Number != 1 {
 		t.Fatalf("%+v", closest)
 	}
-	says(t, "the closest", closest.Words, []string{"Load binds: 1, 0.1 beyond its limit of 0.9."}, nil)
+	says(t, "the closest", closest.Words, []string{"Load was 1, 0.1 beyond its limit of 0.9, the one broken most."}, nil)
 	d.Constraints = slices.Clone(d.Constraints)
 	d.Constraints[0].Expression, d.Constraints[0].Threshold, d.Constraints[0].Unit = "2000*x", 900, "kg"
 	b.add(ledger.Reconfigured, ledger.ReconfiguredData{Definition: d, Changes: []design.Change{{Path: "constraints[load].unit", Before: json.RawMessage(`""`), After: json.RawMessage(`"kg"`)}}, Reason: "weighed"})
-	says(t, "the closest in another unit", b.facts(0).Verdict().Closest.Words, []string{"Load binds: 1000 kg, 100 kg beyond its limit of 900 kg."}, nil)
+	says(t, "the closest in another unit", b.facts(0).Verdict().Closest.Words, []string{"Load was 1000 kg, 100 kg beyond its limit of 900 kg, the one broken most."}, nil)
 	says(t, "the notes", strings.Join(study.Notes(b.snap), " "), []string{"Values of load in another unit than today’s: 3 of 3; they count as the numbers that they are"}, nil)
 }
 

@@ -172,7 +172,7 @@ func TestTheReportAnswersAsThePage(t *testing.T) {
 	s.API("POST", "/studies/"+id+"/trials/1/fail", `{"reason": "pump"}`).Want(200)
 	curve(s, id, 8, 5, "yield", "impurity", "pressure")
 	settled(s, id, 9)
-	sitetest.Says(t, reportOf(s, id), ">The answer so far<", "Nothing can be recommended yet: no settings tried are more likely to stay within every limit than to break one", "Closest to the limits: trial 2<", "binds: 5.1")
+	sitetest.Says(t, reportOf(s, id), ">The answer so far<", "Nothing can be recommended yet: no settings tried are more likely to stay within every limit than to break one", "Closest to the limits: trial 2<", " was 5.1")
 	s.API("PATCH", "/studies/"+id, `{"state": "finished"}`).Want(200)
 	sitetest.Says(t, reportOf(s, id), ">The answer<", "This study is finished.", "Nothing could be recommended: no settings tried are more likely to stay within every limit than to break one")
 	sitetest.Lacks(t, reportOf(s, id), "recommended yet")

@@ -270,7 +270,7 @@ func categoriesOf(places []any) []string {
 // trialMarks are the trials, and the recommended settings, as points of the map.
 func (o Outlook) trialMarks() []chart.Trace {
 	points := newMarks(o.Snap.Definition)
-	points.onMap = true
+	points.onMap, points.failed = true, true
 	from := max(0, len(o.Snap.Trials)-mostObservations)
 	for i := range o.Snap.Trials[from:] {
 		t := o.Snap.Trials[from+i]

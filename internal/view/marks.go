@@ -222,6 +222,7 @@ func (v Facts) trialAxis() chart.Axis {
 type marks struct {
 	limits int  // of the study
 	onMap  bool // marks are at a trial's settings, not at its readings
+	failed bool // failed trials are marked too
 	traces map[chart.Style]*chart.Trace
 	fade   float64 // opacity of the marks added from now on, 0 for opaque
 }
@@ -235,6 +236,9 @@ var markNames = map[chart.Style]string{
 	chart.Original: "as first told", chart.Doubted: "in doubt",
 }
 
+// failedOrUnknown is the name of chart.Unknown where failed trials are marked too.
+const failedOrUnknown = "failed, or not known yet"
+
 // name is the name of a mark in the legend. If there are several limits, the same mark means one
 // limit in that limit's panel, and all limits elsewhere.
 func (m *marks) name(style chart.Style) string {
@@ -245,8 +249,8 @@ func (m *marks) name(style chart.Style) string {
 		return words.Either(m.limits == 1, "limit broken", "a limit broken")
 	case !m.onMap && (style == chart.Waiting || style == chart.Recommended):
 		return markNames[style] + " (expected)"
-	case m.onMap && style == chart.Unknown:
-		return "failed, or not known yet"
+	case m.failed && style == chart.Unknown:
+		return failedOrUnknown
 	}
 	return markNames[style]
 }
@@ -311,10 +315,11 @@ func limitLabel(c design.Constraint) string { return "limit " + words.Quantity(c
 // lineStyles are the styles of lines that share a panel.
 var lineStyles = []chart.Style{chart.Step, chart.Second, chart.Estimate, chart.Bound, chart.Fifth, chart.Sixth, chart.Seventh, chart.Eighth}
 
-// lineStyle is the style of line i of a panel, Quiet where there are more than can be told apart.
-func lineStyle(i int) chart.Style {
+// lineStyle is the style of line i of a panel, whose line 0 has the style first; Quiet where there are
+// more than can be told apart.
+func lineStyle(first chart.Style, i int) chart.Style {
 	if i < len(lineStyles) {
-		return lineStyles[i]
+		return lineStyles[(slices.Index(lineStyles, first)+i)%len(lineStyles)]
 	}
 	return chart.Quiet
 }

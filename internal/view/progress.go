@@ -426,7 +426,7 @@ func (p *progressPanels) limitPanel(j int) (panel chart.Panel, said, beyond stri
 	path := p.limitPath(j)
 	said, lines := p.limitWords(j), []chart.Trace(nil)
 	if _, priced := p.Readout.Multipliers[now.Name]; priced {
-		average, _ := p.line(runningSum{"average of the trials so far", chart.Second, func(i int) *float64 { return p.averageOf(j, i) }})
+		average, _ := p.line(runningSum{"average of the trials so far", chart.Eighth, func(i int) *float64 { return p.averageOf(j, i) }})
 		lines, said = append(lines, average), said+" "+p.averageWords(j)
 	}
 	nearest, others := splitNearest(s.values, path.Y)

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"reflect"
@@ -649,6 +650,7 @@ func TestTheChanceThatATrialWorksIsDrawn(t *testing.T) {
 	b := newBench(t, twoLimits)
 	b.curve(6, 0, "yield", "impurity", "pressure")
 	b.end(ledger.Failed, b.ask(0.9))
+	b.tell(b.ask(0.3), map[string]float64{"yield": 70})
 	b.fit()
 	o := b.facts(1).Outlook()
 	flat := study.Band{Mean: []float64{1, 2}, SD: []float64{1, 1}, Lower95: []float64{0, 1}, Upper95: []float64{2, 3}}
@@ -660,6 +662,13 @@ func TestTheChanceThatATrialWorksIsDrawn(t *testing.T) {
 	last := cells[len(cells)-1]
 	if len(cells) != 4 || last.Title != "Chance that a trial works (%)" || !reflect.DeepEqual(last.Traces[0].Y, []any{80.0, 25.0}) || !slices.Equal(last.Traces[1].Trial, []int{7}) {
 		t.Errorf("the last of %d cells is %+v", len(cells), last)
+	}
+	for _, cell := range cells {
+		for _, trace := range cell.Traces {
+			if trace.Style == chart.Unknown && trace.Name != last.Traces[1].Name {
+				t.Errorf("○ is both “%s” and “%s”", trace.Name, last.Traces[1].Name)
+			}
+		}
 	}
 	says(t, "the table", whole(grid.Table), []string{"Chance that it works", "80 %", "25 %"}, nil)
 	if along.Works = nil; len(Outlook{Facts: Facts{Asked: o.Asked, Snap: o.Snap, Slices: []study.Slice{along}}, Metrics: o.Metrics}.sliceGrid().Drawing.Cells) != 3 {
@@ -1135,7 +1144,31 @@ func TestEveryMultiplierIsALineOfItsOwn(t *testing.T) {
 	for _, trace := range panel.Traces {
 		styles[trace.Style] += " " + strings.TrimPrefix(trace.Name, "multiplier of ")
 	}
-	if len(styles) != 9 || styles[chart.Step] != " m9" || styles[chart.Quiet] != " m1 m0" {
+	if len(styles) != 9 || styles[chart.Sixth] != " m9" || styles[chart.Quiet] != " m1 m0" {
 		t.Errorf("multipliers are drawn as %v", styles)
+	}
+}
+
+// TestLinesOfDifferentNamesLookDifferent: in the legend, which all panels share, none has the style of
+// another.
+func TestLinesOfDifferentNamesLookDifferent(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, twoLimits)
+	b.curve(8, 0, "yield", "impurity", "pressure")
+	b.tell(b.ask(0.5), map[string]float64{"yield": 60, "impurity": 5.1, "pressure": 2})
+	b.fit()
+	v := b.facts(0)
+	v.Readout.Multipliers, v.History = map[string]float64{"impurity": 1}, make([]study.HistoryRow, len(v.Snap.Trials))
+	names := map[chart.Style]string{}
+	for _, panel := range v.Progress().Chart.Drawing.Panels {
+		for _, trace := range panel.Traces {
+			if other := cmp.Or(names[trace.Style], trace.Name); other != trace.Name {
+				t.Errorf("“%s” and “%s” look alike", other, trace.Name)
+			}
+			names[trace.Style] = trace.Name
+		}
+	}
+	if len(names) < 6 {
+		t.Errorf("only these are drawn: %v", names)
 	}
 }

@@ -151,7 +151,7 @@ func (o Outlook) worksCell(slice study.Slice) chart.Panel {
 	if p.Type == design.Categorical {
 		chance.Style, chance.Low, chance.High = chart.Bars, chance.Y, chance.Y
 	}
-	failed := chart.Trace{Name: "failed because of its settings", Style: chart.Unknown}
+	failed := chart.Trace{Name: failedOrUnknown, Style: chart.Unknown}
 	for _, t := range o.Snap.Trials {
 		if failedBySettings(t) {
 			failed.Add(plotValue(t.Parameters[p.Name]), 0.0)
@@ -187,6 +187,7 @@ func (o Outlook) fadedMarks(name, metric string, most int) (traces []chart.Trace
 		left, list = len(list)-most, list[:most]
 	}
 	points := newMarks(o.Snap.Definition)
+	points.failed = slices.ContainsFunc(o.Snap.Trials, failedBySettings)
 	for _, r := range list {
 		m := r.trial.Metrics[metric]
 		points.fade = fadeAt(r.away)

@@ -157,7 +157,7 @@ func (p *progressPanels) violationPanel(c design.Constraint) (panel chart.Panel,
 // estimate of it, and its bound.
 func (p *progressPanels) violationSums(c design.Constraint) (hard, soft, estimate, bound runningSum) {
 	out, estimated := func(i int) study.ViolationOut { return p.History[i].Violation[c.Name] }, p.violationEstimate(c)
-	return runningSum{"violation so far (hard)", chart.Step, func(i int) *float64 { return new(out(i).Hard) }},
+	return runningSum{"violation so far (hard)", chart.Fifth, func(i int) *float64 { return new(out(i).Hard) }},
 		runningSum{"with margin paying back (soft)", chart.Second, func(i int) *float64 { return new(out(i).Soft) }},
 		runningSum{"model’s estimate of it", chart.Estimate, func(i int) *float64 { return estimated(out(i)) }},
 		runningSum{"algorithm’s bound", chart.Bound, func(i int) *float64 { return out(i).Bound }}
@@ -230,7 +230,7 @@ func (p *progressPanels) regretPanel() (panel chart.Panel, said string) {
 			}
 			return nil
 		}},
-		runningSum{"regret so far, in truth", chart.Step, func(i int) *float64 {
+		runningSum{"regret so far, in truth", chart.Sixth, func(i int) *float64 {
 			if i < len(p.trueRegret) {
 				return &p.trueRegret[i]
 			}
@@ -269,7 +269,7 @@ func (p *progressPanels) multiplierPanel(limits []int) (panel chart.Panel, notes
 		if !priced {
 			continue
 		}
-		trace := chart.Trace{Name: "multiplier of " + c.Name, Style: lineStyle(len(panel.Traces))}
+		trace := chart.Trace{Name: "multiplier of " + c.Name, Style: lineStyle(chart.Sixth, len(panel.Traces))}
 		path := append(lists.Map(p.History, func(row study.HistoryRow) float64 { return row.Multipliers[c.Name] }), now) // used by each decision, and by the next
 		for i, price := range path {
 			if i == 0 || i == len(path)-1 || price != path[i-1] || price != path[i+1] {

@@ -196,7 +196,7 @@ func (v Facts) driftChart(list []metricDrift) templates.Chart {
 // side, which hold to the end of the last trial.
 func (d metricDrift) traces(i int) (points, up, down chart.Trace) {
 	points = chart.Trace{Name: d.metric, Style: chart.Style(fmt.Sprintf("metric%d", i))}
-	up = chart.Trace{Name: "sum for " + d.metric, Style: lineStyle(i)}
+	up = chart.Trace{Name: "sum for " + d.metric, Style: lineStyle(chart.Step, i)}
 	down = up
 	last := len(d.Numbers) - 1
 	for j, number := range d.Numbers {
@@ -273,7 +273,7 @@ func (p *progressPanels) truthLines() (lines []chart.Trace, must []float64, said
 		return nil, nil, ""
 	}
 	best, reachable := p.line(runningSum{"best that can be had, in truth", chart.Truth, func(i int) *float64 { return &p.trueOptimum[i] }})
-	mean, averages := p.line(runningSum{"average of the trials so far, in truth", chart.Second, func(i int) *float64 { return design.FiniteOrNil(p.trueAverage[i]) }})
+	mean, averages := p.line(runningSum{"average of the trials so far, in truth", chart.Seventh, func(i int) *float64 { return design.FiniteOrNil(p.trueAverage[i]) }})
 	last, unit := len(p.trueMeanRegret)-1, p.Snap.Definition.Objective.Unit
 	behind, within, it := p.trueMeanRegret[last], "within the limits", "it"
 	if slices.Min(p.trueOptimum) < slices.Max(p.trueOptimum) {

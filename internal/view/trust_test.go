@@ -304,7 +304,7 @@ func TestRegretStandsBesideItsBound(t *testing.T) {
 	}
 	panel, said = v.progressPanels().regretPanel()
 	says(t, "regret far below its bound", said, []string{"its bound is 96 points", "The bound is too far away to be drawn beside it."}, nil)
-	if len(panel.Traces) != 1 || panel.Traces[0].Style != chart.Step {
+	if len(panel.Traces) != 1 || panel.Traces[0].Style != chart.Sixth {
 		t.Errorf("beside a bound far away %+v is drawn", panel.Traces)
 	}
 	real := newBench(t, twoLimits)

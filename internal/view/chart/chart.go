@@ -75,7 +75,7 @@ const (
 	Step        Style = "step"        // a line that holds its value until the next trial
 	Line        Style = "line"
 	Estimate    Style = "estimate" // a step line of what a model estimates
-	Second      Style = "second"   // a dashed step line
+	Second      Style = "second"   // a step line of dashes and dots
 	Bound       Style = "bound"    // a dotted step line
 	Fifth       Style = "fifth"    // further step lines
 	Sixth       Style = "sixth"
@@ -160,9 +160,9 @@ var marks = map[Style]marker{
 	"metric1":            {polygon(4, math.Pi/4, 1), 4.2, "second", "surface"},
 	"metric2":            {polygon(3, math.Pi, 1), 5, "feasible", "surface"},
 	"metric3":            {plus, 4, "", "muted"},
-	"correction":         {plus, 5.5, "", "ink"},
-	"exclusion":          {cross, 4.5, "", "ink"},
-	"inclusion":          {circle, 5, "", "ink"},
+	"correction":         {ringed(plus), 6.5, "", "ink"},
+	"exclusion":          {ringed(cross), 6.5, "", "ink"},
+	"inclusion":          {ringed(circle), 6.5, "", "ink"},
 	"change of a limit":  {level, 5.5, "", "limit"},
 	"change of settings": {polygon(4, math.Pi/4, 1), 6, "", "ink"},
 	"model refitted":     {upright, 5.5, "", "ink"},
@@ -174,7 +174,12 @@ func circle(r float64) string {
 func cross(r float64) string {
 	return fmt.Sprintf("M%[2]g,%[2]gL%[1]g,%[1]gM%[1]g,%[2]gL%[2]g,%[1]g", r, -r)
 }
-func plus(r float64) string    { return level(r) + upright(r) }
+func plus(r float64) string { return level(r) + upright(r) }
+
+// ringed is an outline in a circle.
+func ringed(outline func(r float64) string) func(r float64) string {
+	return func(r float64) string { return circle(r) + outline(r/2) }
+}
 func upright(r float64) string { return fmt.Sprintf("M0,%gV%g", -r, r) }
 func level(r float64) string   { return fmt.Sprintf("M%g,0H%g", -r, r) }
 
@@ -221,12 +226,12 @@ var lines = map[Style]pen{
 	Step:      {"ink", 2, "", true},
 	Line:      {"feasible", 2, "", false},
 	Estimate:  {"feasible", 4, "", true}, // wider, to be seen under a line that it equals
-	Second:    {"second", 2, "8 5", true},
+	Second:    {"second", 2, "11 3 2 3", true},
 	Bound:     {"muted", 2, "2 4", true},
-	Fifth:     {"violated", 2, "", true},
-	Sixth:     {"ink", 2, "12 4 2 4", true},
-	Seventh:   {"second", 4, "", true},
-	Eighth:    {"feasible", 2, "8 5", true},
+	Fifth:     {"violated", 2, "5 3", true},
+	Sixth:     {"ink", 2, "8 3 2 3 2 3", true},
+	Seventh:   {"second", 4, "4 4", true},
+	Eighth:    {"feasible", 4, "11 3", true},
 	Quiet:     {"unknown", 1, "", true},
 	Truth:     {"ink", 1.5, "2 3", false},
 	Threshold: {"limit", 2, "8 5", true},

@@ -48,6 +48,26 @@ func wellFormed(t interface{ Fatalf(string, ...any) }, drawn string) {
 
 // A chart of everything there is draws each of it differently, is labelled, and names it in the
 // legend.
+// TestLegendsNeedNoColour: lines and marks that may stand in one chart differ in more than that.
+func TestLegendsNeedNoColour(t *testing.T) {
+	t.Parallel()
+	seen := map[string]Style{}
+	look := func(style Style, outline string) {
+		if other, taken := seen[outline]; taken {
+			t.Errorf("%s and %s look alike", other, style)
+		}
+		seen[outline] = style
+	}
+	for style, mark := range marks {
+		if !strings.HasPrefix(string(style), "metric") { // which are in a chart of their own
+			look(style, fmt.Sprint(mark.outline(5), mark.fill == ""))
+		}
+	}
+	for _, style := range []Style{Step, Estimate, Second, Bound, Fifth, Sixth, Seventh, Eighth, Quiet, Truth, Threshold} {
+		look(style, fmt.Sprint(lines[style].width, lines[style].dash))
+	}
+}
+
 func TestChartDrawsEverything(t *testing.T) {
 	t.Parallel()
 	x, y := values(1, 2, 3), values(1, 3, 2)

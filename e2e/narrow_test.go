@@ -172,6 +172,41 @@ func TestNamesOfTwoWordsStandWhole(t *testing.T) {
 	}
 }
 
+// TestTablesOfManyColumnsFit: of twenty settings the trials are read without being scrolled, on a desk, on
+// paper and in a tablet's hand; so are the parameters and corrections of a report on a phone.
+func TestTablesOfManyColumnsFit(t *testing.T) {
+	t.Parallel()
+	id := site.makeStudy(t, shaped("Many columns", 20, 1))
+	site.told(t, id, 20, 1, 3)
+	site.api(t, "POST", "/studies/"+id+"/trials/2/corrections", map[string]any{"metrics": map[string]any{"yield": 60.5}, "reason": "read off the wrong line of the printout"}, nil)
+	p := newAdmin(t)
+	p.open("/studies/" + id)
+	p.drawn()
+	p.unscrolled("on a desk")
+	if folded := p.count("#trials .folded"); folded != 3*22 {
+		t.Errorf("%d values stand in columns of many", folded)
+	}
+	p.size(820, 1100)
+	p.unscrolled("on a tablet")
+	p.size(703, 1000) // A4 without its margins
+	p.media(emulation.SetEmulatedMediaParams{Media: "print"})
+	p.unscrolled("on paper")
+	p.media(emulation.SetEmulatedMediaParams{})
+	p.size(390, 844)
+	for _, path := range []string{"/report", "/board"} {
+		p.open("/studies/" + id + path)
+		p.unscrolled(path + " on a phone")
+	}
+}
+
+// unscrolled wants every table as wide as its place.
+func (p *tab) unscrolled(what string) {
+	p.t.Helper()
+	if wide := ask[[]string](p, `[...document.querySelectorAll(".table-wrap:not(figure *)")].filter((e) => e.checkVisibility() && e.scrollWidth > e.clientWidth + 1).map((e) => e.ariaLabel + " " + (e.scrollWidth - e.clientWidth))`); len(wide) > 0 {
+		p.t.Errorf("%s: wider than their places, by so many pixels: %q", what, wide)
+	}
+}
+
 // TestTheBarIsOneLine on a tablet, and its links are one on a phone, for an admin too, who has the most
 // in it, and on the page whose name is the longest.
 func TestTheBarIsOneLine(t *testing.T) {

@@ -1158,7 +1158,7 @@ func TestLinesOfDifferentNamesLookDifferent(t *testing.T) {
 	b.tell(b.ask(0.5), map[string]float64{"yield": 60, "impurity": 5.1, "pressure": 2})
 	b.fit()
 	v := b.facts(0)
-	v.Readout.Multipliers, v.History = map[string]float64{"impurity": 1}, make([]study.HistoryRow, len(v.Snap.Trials))
+	v.Readout.Multipliers = map[string]float64{"impurity": 1}
 	names := map[chart.Style]string{}
 	for _, panel := range v.Progress().Chart.Drawing.Panels {
 		for _, trace := range panel.Traces {

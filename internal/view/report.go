@@ -18,7 +18,7 @@ func (v Facts) Report() templates.Report {
 }
 
 func parameterTable(d design.Definition) templates.Table {
-	table := templates.Table{Head: []templates.Column{column("Parameter"), column("Kind"), number("From", ""), number("To", ""), column("Unit"), column("Choices, steps")}}
+	table := templates.Table{Head: []templates.Column{column("Parameter"), column("Kind"), number("From", ""), number("To", ""), column("Unit"), column("Choices, steps")}, Stacks: true}
 	for _, p := range d.Parameters {
 		more := slices.Clone(p.Choices)
 		if p.Type == design.Remainder && p.Total != nil {

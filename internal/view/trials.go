@@ -57,6 +57,7 @@ func (v Facts) Trials() templates.Trials {
 	} else {
 		l.filters(&table)
 	}
+	table.Folded = lettersAbreast(table) > words.Either(v.Paper, lettersOnPaper, lettersOnScreen)
 	if best := v.recommended(); best != nil && !v.Working {
 		for i := range table.Rows {
 			table.Rows[i].Recommended = best.Number == table.Rows[i].Number
@@ -86,7 +87,6 @@ func (l trialsTable) fillPaper(table *templates.Trials) {
 	trials := slices.Clone(l.reportedTrials())
 	slices.Reverse(trials)
 	l.fillRows(table, trials)
-	table.Folded = !fitOnPaper(slices.Concat(table.Settings, table.Metrics))
 	for i, t := range trials {
 		table.Rows[i].Note = strings.Trim(t.Note+"; "+t.Reason, "; ")
 	}
@@ -230,19 +230,30 @@ func (v Facts) reportedTrials() []*ledger.Trial {
 	return append(kept, trials[newest:]...)
 }
 
-// On paper at most mostColumns parameters and metrics, whose names have at most mostLetters letters
-// in all, have columns of their own.
-const mostColumns, mostLetters = 7, 60
+// As many letters of settings and readings fit side by side on a sheet of a report, and in a window of
+// a desk; a column has room for at least fewestLetters, with the space beside it.
+const lettersOnPaper, lettersOnScreen, fewestLetters = 55, 100, 7
 
-// fitOnPaper tells whether columns fit on a sheet of paper beside the others.
-func fitOnPaper(columns []templates.Column) bool {
-	letters := 0
-	for _, column := range columns {
-		for _, word := range strings.Fields(column.Name) {
-			letters += utf8.RuneCountInString(word)
+// lettersAbreast is how many letters columns need that divide no number and no word.
+func lettersAbreast(table templates.Trials) (sum int) {
+	columns := slices.Concat(table.Settings, table.Metrics)
+	widths := lists.Map(columns, func(column templates.Column) int { return max(fewestLetters, longestWord(column.Name)+1) })
+	for _, row := range table.Rows {
+		for i, cell := range slices.Concat(row.Settings, row.Metrics) {
+			widths[i] = max(widths[i], words.Either(columns[i].Number, utf8.RuneCountInString(cell.Text), longestWord(cell.Text))+1)
 		}
 	}
-	return len(columns) <= mostColumns && letters <= mostLetters
+	for _, width := range widths {
+		sum += width
+	}
+	return sum
+}
+
+func longestWord(text string) (letters int) {
+	for _, word := range strings.Fields(text) {
+		letters = max(letters, utf8.RuneCountInString(word))
+	}
+	return letters
 }
 
 // Page is the page of a trial.

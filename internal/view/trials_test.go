@@ -330,3 +330,23 @@ func TestAnotherUnitRenamesNoOlderNumber(t *testing.T) {
 	says(t, "what was predicted", whole(trial.decisionFacts()), []string{"75.0 ± 2.0 %", "3 points", "x 0.25 "}, []string{"mg", "K"})
 	says(t, "what was expected before", whole(trial.metricFacts()), []string{"Value:70 mg ", "Predicted:75.0 ± 2.0 % "}, nil)
 }
+
+// TestManyColumnsFold: where numbers and words would not stand side by side, settings share a column
+// and readings another; in a report sooner.
+func TestManyColumnsFold(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		columns        int
+		value          string
+		screen, report bool
+	}{{7, "7.25", false, false}, {8, "7.25", false, true}, {14, "7.25", false, true}, {15, "7.25", true, true}, {7, "1.967 × 10⁻⁶ ± 0.2", true, true}, {4, "two words", false, false}} {
+		table := templates.Trials{Rows: []templates.TrialRow{{}}}
+		for range c.columns {
+			table.Settings = append(table.Settings, templates.Column{Name: "salt", Number: c.value != "two words"})
+			table.Rows[0].Settings = append(table.Rows[0].Settings, templates.Cell{Text: c.value})
+		}
+		if letters := lettersAbreast(table); letters > lettersOnScreen != c.screen || letters > lettersOnPaper != c.report {
+			t.Errorf("%d columns of %s need %d letters", c.columns, c.value, letters)
+		}
+	}
+}

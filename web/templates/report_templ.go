@@ -391,7 +391,7 @@ func ReportView(r Report) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = scrollTable("Table of parameters").Render(templ.WithChildren(ctx, templ_7745c5c3_Var19), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = scrollTable("Table of parameters", "stacked").Render(templ.WithChildren(ctx, templ_7745c5c3_Var19), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

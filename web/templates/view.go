@@ -127,8 +127,9 @@ type Stamp struct{ Ago, Exact, ISO string }
 
 // Table is a table of finished texts.
 type Table struct {
-	Head []Column
-	Rows [][]string
+	Head   []Column
+	Rows   [][]string
+	Stacks bool // on a phone its cells are below each other, each with its column's name
 }
 
 // Column is a table's column; one without a name holds buttons.
@@ -172,6 +173,15 @@ func cell(number bool, text string) templ.Attributes {
 		return nil
 	}
 	return templ.Attributes{"class": strings.Join(classes, " ")}
+}
+
+// labelled is cell in a stacked table, where on a phone no head is above it, nor a cell without text.
+func labelled(name string, number bool, text string) templ.Attributes {
+	class, _ := cell(number, text)["class"].(string)
+	if text == "" {
+		class += " missing"
+	}
+	return templ.Attributes{"class": class, "data-label": name}
 }
 
 func hasLongWord(text string) bool {

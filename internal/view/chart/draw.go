@@ -174,7 +174,7 @@ func (f frame) yTicks() int {
 }
 
 // Categories without room beside each other are written in alternate rows: up to usualRows, or more
-// if one would have less than leastRoom pixels. Rows are rowHeight apart, and texts of a row
+// if one would have less than leastRoom pixels, and no more than there are categories. Rows are rowHeight apart, and texts of a row
 // wordGap.
 const usualRows, rowHeight, leastRoom, wordGap = 4, 14, 24, 12
 
@@ -187,7 +187,7 @@ func rowsOf(ticks []tick, width float64) (rows int, room float64) {
 	}
 	for rows = 1; ; rows++ {
 		room = float64(rows)*width/float64(len(ticks)) - wordGap
-		if room >= widest || rows >= usualRows && room >= leastRoom {
+		if room >= widest || rows == len(ticks) || rows >= usualRows && room >= leastRoom {
 			return rows, room
 		}
 	}

@@ -320,6 +320,17 @@ func TestCellsFillTheirRows(t *testing.T) {
 // TestEveryChoiceIsWritten: choices that have no room beside each other stand in rows, and the axis's
 // name below them; none is left out, in no window, none touches another of its row, and those that
 // are cut off are told apart.
+// TestLongChoicesStayBelowTheirFrame: with a row each they have its width, and reach below no other.
+func TestLongChoicesStayBelowTheirFrame(t *testing.T) {
+	t.Parallel()
+	for n := 2; n < 9; n++ {
+		ticks := slices.Repeat([]tick{{words: "4,5-bis(diphenylphosphino)-9,9-dimethylxanthene"}}, n)
+		if rows, room := rowsOf(ticks, 190); room > 190 || rows > n {
+			t.Errorf("%d choices have %d rows and %v pixels each, of 190", n, rows, room)
+		}
+	}
+}
+
 func TestEveryChoiceIsWritten(t *testing.T) {
 	t.Parallel()
 	solvents := []string{"DMF", "2-MeTHF", "toluene", "water", "acetonitrile"}

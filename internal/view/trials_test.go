@@ -66,7 +66,7 @@ func TestWhatIsWorkedOutStandsOnce(t *testing.T) {
 	onSheet := lists.Map(sheet.Lines, func(line templates.SheetLine) string { return line.Name + " " + line.Limit })
 	expected := lists.Map(forecast.Metrics, func(line templates.ForecastLine) string { return line.Name + " " + line.Limit })
 	for _, lines := range [][]string{onSheet, expected} {
-		if len(lines) != 4 || !slices.Contains(lines, "load ≤ 0.9, ≥ 0.1") {
+		if len(lines) != 4 || !slices.Contains(lines, "load ≤\u202f0.9, ≥\u202f0.1") {
 			t.Errorf("it lists %q", lines)
 		}
 	}

@@ -530,7 +530,7 @@ func Line(one ledger.Summary, now time.Time) templates.StudyLine {
 		line.Best = fmt.Sprintf("best reading of %s %s at trial\u00a0%d", design.Name(one.Best.Metric), words.Quantity(one.Best.Value, one.Best.Unit), one.Best.Number)
 	}
 	line.Limits = lists.Map(one.Limits, func(limit ledger.Limit) string {
-		return design.Name(limit.Metric) + " " + words.Sign(limit.Op) + " " + words.Quantity(limit.Threshold, limit.Unit)
+		return design.Name(limit.Metric) + " " + words.Sign(limit.Op) + words.Thin + words.Quantity(limit.Threshold, limit.Unit)
 	})
 	if one.Known > 0 && len(one.Limits) > 0 {
 		line.Feasible = fmt.Sprintf("%d of %d within every limit", one.Feasible, one.Known)

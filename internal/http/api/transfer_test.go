@@ -261,7 +261,7 @@ func TestALimitHasTheUnitOfItsMetric(t *testing.T) {
 			t.Errorf("limit %v is in %v, want %s", c["name"], c["unit"], unit)
 		}
 	}
-	sitetest.Says(t, s.Page("/studies/"+id), "ash ≥ 1\u202fmg", "yield ≤ 90\u202f%")
+	sitetest.Says(t, s.Page("/studies/"+id), "ash ≥\u202f1\u202fmg", "yield ≤\u202f90\u202f%")
 	in := func(units ...string) {
 		t.Helper()
 		d := s.API("GET", "/studies/"+id, nil).Want(200)

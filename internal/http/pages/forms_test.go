@@ -384,7 +384,7 @@ func TestAPointIsForetoldWithWhatIsKnownOfIt(t *testing.T) {
 		s.API("POST", "/studies/"+id+"/trials", fmt.Sprintf(`{"parameters": {"x": %d}, "context": {"omega": 30}, "metrics": {"yield": %d}}`, 2*i, 50+7*i-i*i)).Want(201)
 	}
 	form := url.Values{"used.0": {"8"}, "context.omega": {"20"}, "do": {"forecast"}}
-	if before := post(s, "/studies/"+id+"/own", form).Want(200).Says("−4\u202fkW, known beforehand", "≥ 0\u202fkW"); strings.Contains(string(before.Body), "no model yet") {
+	if before := post(s, "/studies/"+id+"/own", form).Want(200).Says("−4\u202fkW, known beforehand", "≥\u202f0\u202fkW"); strings.Contains(string(before.Body), "no model yet") {
 		t.Error("the fit that the decision would use, which nothing has been asked by yet, tells nothing")
 	}
 	s.API("POST", "/studies/"+id+"/ask", `{"context": {"omega": 30}}`).Want(201)

@@ -195,7 +195,7 @@ func TestThePrintSheet(t *testing.T) {
 	path := fmt.Sprintf("%s/trials/%v", study, trial["number"])
 	s.API("POST", path+"/tell", `{"metrics": {"impurity": 0.37}}`).Want(200)
 	page := s.Page(path + "/sheet")
-	sitetest.Says(t, page, "Buffer screen", fmt.Sprintf("Trial %v", trial["number"]), "temperature", "catalyst", trial["parameters"].(map[string]any)["catalyst"].(string), "≤ 0.5", "0.37", "saved already", `<span class="line">`)
+	sitetest.Says(t, page, "Buffer screen", fmt.Sprintf("Trial %v", trial["number"]), "temperature", "catalyst", trial["parameters"].(map[string]any)["catalyst"].(string), "≤\u202f0.5", "0.37", "saved already", `<span class="line">`)
 	if blanks := regexp.MustCompile(`(?s)yield</th>.{0,200}<span class="line">`); !blanks.MatchString(page) {
 		t.Error("there is no blank for the yield")
 	}

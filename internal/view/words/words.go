@@ -4,6 +4,7 @@ package words
 
 import (
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -138,8 +139,10 @@ func Whole(sentence string, units []string) string {
 			sentence = strings.ReplaceAll(sentence, string(end)+" "+unit, With(string(end), unit))
 		}
 	}
-	return strings.ReplaceAll(sentence, " ± ", Thin+"±"+Thin)
+	return deviation.ReplaceAllString(sentence, Thin+"±"+Thin+"$1")
 }
+
+var deviation = regexp.MustCompile(` ± (\d)`)
 
 // Percent writes a probability.
 func Percent(probability float64) string {
@@ -186,7 +189,7 @@ func Sentence(text string) string {
 }
 
 // Limit writes what a constraint demands.
-func Limit(c design.Constraint) string { return Sign(c.Op) + " " + Quantity(c.Threshold, c.Unit) }
+func Limit(c design.Constraint) string { return Sign(c.Op) + Thin + Quantity(c.Threshold, c.Unit) }
 
 // Sign writes the comparison of a limit.
 func Sign(op string) string { return Either(op == ">=", "≥", "≤") }

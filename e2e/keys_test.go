@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -90,6 +91,18 @@ func TestChartsAnswerKeys(t *testing.T) {
 	p.keys(kb.ArrowUp)
 	if over := said("[data-chart][id^=chart-map-]"); !strings.Contains(over, "expected") && !strings.Contains(over, "Trial") {
 		t.Errorf("over the map arrows say %q", over)
+	}
+	if stops := ask[[]int](p, `[...document.querySelectorAll(".legend")].map((e) => [...e.querySelectorAll("button")].filter((name) => name.tabIndex === 0).length)`); len(stops) < 3 || slices.Max(stops) != 1 {
+		t.Errorf("Tab stops in legends so often: %v", stops)
+	}
+	p.focus("#chart-progress .legend button")
+	p.keys(kb.ArrowRight + kb.ArrowRight + kb.ArrowLeft)
+	if !ask[bool](p, `document.activeElement.tabIndex === 0 && document.activeElement.matches("#chart-progress .legend button:nth-child(2)")`) {
+		t.Error("arrows do not go from name to name")
+	}
+	p.keys(kb.End + kb.ArrowRight)
+	if !ask[bool](p, `document.activeElement.matches("#chart-progress .legend button:first-child")`) {
+		t.Error("after the last name does not come the first")
 	}
 	ask[any](p, `(() => { const frame = `+framed("#chart-progress", 0)+`; frame.svg.dispatchEvent(new MouseEvent("dblclick", {bubbles: true, clientX: frame.box.left + frame.x(5), clientY: frame.box.top + 5})); return 0 })()`)
 	if shown := ask[[]float64](p, framed("#chart-progress", 0)+`.seen`); shown[1]-shown[0] > 4 || shown[0] > 5 || shown[1] < 5 {

@@ -25,7 +25,7 @@
 
   // show applies a chart's state.
   function show(node) {
-    const { hidden } = stateOf(node);
+    const { hidden, name: last } = stateOf(node);
     for (const frame of framesOf(node)) {
       const [x, y] = [zoomOf(node, frame, "x"), zoomOf(node, frame, "y")], inner = frame.querySelector(".zoom"), wide = x[1] - x[0], tall = y[1] - y[0];
       const place = { x: -x[0] / wide, width: 1 / wide, y: -(1 - y[1]) / tall, height: 1 / tall };
@@ -34,7 +34,11 @@
       for (const [name, part] of [["x", x], ["y", y]]) retick(frame, name, part);
     }
     for (const part of node.querySelectorAll(".frame [data-name]")) part.style.display = hidden.has(part.dataset.name) ? "none" : "";
-    for (const button of node.querySelectorAll(".legend button")) button.setAttribute("aria-pressed", !hidden.has(button.dataset.name));
+    const names = [...node.querySelectorAll(".legend button")], stop = names.find(({ dataset }) => dataset.name === last) ?? names[0];
+    for (const button of names) {
+      button.setAttribute("aria-pressed", !hidden.has(button.dataset.name));
+      button.tabIndex = button === stop ? 0 : -1;
+    }
   }
 
   // retick draws the ticks of an axis that is zoomed.
@@ -276,6 +280,7 @@
   const arrows = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }, zooms = { "+": 0.5, "=": 0.5, "-": 2 };
   function key(node, event) {
     const arrow = arrows[event.key], times = zooms[event.key], frames = framesOf(node), at = (stateOf(node).at ??= { i: 0, x: 0.5, y: 0.5 });
+    if (event.target.closest(".legend")) return names(event, arrow);
     if (event.target !== node || event.ctrlKey || event.altKey || event.metaKey || !arrow && !times) return;
     event.preventDefault();
     if (arrow) move(node, at, frames, arrow);
@@ -286,6 +291,14 @@
     const box = frames[at.i].getBoundingClientRect();
     point(node, { clientX: box.left + at.x * box.width, clientY: box.top + (1 - at.y) * box.height });
     headroom.say([...part(node, "tip").children].map((line) => line.textContent).join(", "));
+  }
+
+  // names goes by arrows from name to name in a legend, which is one stop of Tab: at the name that had the cursor last.
+  function names(event, arrow) {
+    const all = [...event.target.closest(".legend").children], to = { Home: 0, End: all.length - 1 }[event.key] ?? (arrow && all.indexOf(event.target) + arrow[0] - arrow[1]);
+    if (to === undefined || event.ctrlKey || event.altKey || event.metaKey) return;
+    event.preventDefault();
+    all.at(to % all.length).focus();
   }
 
   function move(node, at, frames, [right, up]) {
@@ -301,7 +314,11 @@
   }
 
   const keys = "Arrow keys say what is where, + and − zoom, Escape shows all.";
-  function hint(node) {
+  function hint(node, { target }) {
+    if (target.closest(".legend")) {
+      stateOf(node).name = target.dataset.name;
+      show(node);
+    }
     const { left, top } = node.getBoundingClientRect();
     if (node.matches(":focus-visible")) say(node, { words: [keys] }, { clientX: left, clientY: top });
   }
@@ -327,8 +344,10 @@
         button.dataset.name = name;
         button.setAttribute("aria-pressed", "true");
         button.append(...key.childNodes);
+        button.tabIndex = key.previousElementSibling ? -1 : 0;
         key.replaceWith(button);
       }
+      Object.assign(node.querySelector(".legend") ?? {}, { role: "toolbar", ariaLabel: "Legend" });
       performance.mark(node.id); // for whoever measures
       for (const [kind, act] of Object.entries(actions)) node.addEventListener(kind, (event) => act(node, event));
       if (states.has(node.id)) show(node);

@@ -61,7 +61,7 @@ func TestDemoIsMadeAsStudiesAre(t *testing.T) {
 	}
 	s.API("POST", study+"/verify", nil).Want(200).Has("ok", true)
 	list = s.Page("/studies")
-	sitetest.Says(t, list, "simulated", "impurity ≤ 2", "best reading of yield ", " within every limit")
+	sitetest.Says(t, list, "simulated", "impurity ≤\u202f2", "best reading of yield ", " within every limit")
 	s.Call("GET", study, s.Admin, nil).Want(200).Says("Nobody measures here", "Simulated: the readings come from")
 }
 

@@ -207,6 +207,62 @@ func (p *tab) unscrolled(what string) {
 	}
 }
 
+// TestAwkwardNumbersAndNames: powers of ten, long names, units and choices keep to their places on a desk,
+// on a phone and on paper.
+func TestAwkwardNumbersAndNames(t *testing.T) {
+	t.Parallel()
+	id := site.makeStudy(t, map[string]any{
+		"name": "Palladium-catalysed coupling of hindered aryl chlorides, set",
+		"parameters": []map[string]any{
+			{"name": "catalyst concentration", "type": "real", "low": 1e-12, "high": 1e-3, "unit": "mol/L", "scale": "log"},
+			{"name": "ligand", "type": "categorical", "choices": []string{"4,5-bis(diphenylphosphino)-9,9-dimethylxanthene", "tri-tert-butylphosphonium tetrafluoroborate", "SPhos"}},
+			{"name": "base", "type": "categorical", "choices": []string{"potassium phosphate, tribasic, monohydrate", "caesium carbonate"}},
+			{"name": "stirring", "type": "integer", "low": 100, "high": 1000000}, {"name": "pressure", "type": "real", "low": 1, "high": 20, "unit": "bar"}, {"name": "time", "type": "real", "low": 1, "high": 20, "unit": "min"},
+		},
+		"objective": map[string]any{"metric": "rate of formation of the product", "direction": "maximize", "unit": "µmol/(L·min)"},
+		"constraints": []map[string]any{
+			{"metric": "palladium in the crude product", "op": "<=", "threshold": 1e-6, "unit": "mol/mol"}, {"metric": "dimer (by-product of homocoupling)", "op": "<=", "threshold": 1.5, "unit": "area %"},
+		},
+		"seed": 7,
+	})
+	site.rows(t, id, "catalyst concentration;ligand;base;stirring;pressure;time;rate of formation of the product;palladium in the crude product;dimer (by-product of homocoupling)", 8, func(i int) string {
+		return fmt.Sprintf("%.3ge-7;%s;potassium phosphate, tribasic, monohydrate;%d;%d;5;%d;%.2fe-7;0.9%d", 1+float64(i), []string{"SPhos", "4,5-bis(diphenylphosphino)-9,9-dimethylxanthene"}[i%2], 400+i, 2+i, 400+i*i, 2+0.3*float64(i%5), i)
+	})
+	site.ask(t, id, 1)
+	p := newAdmin(t)
+	p.open("/studies/" + id)
+	p.drawn()
+	p.words("an awkward study")
+	if beyond := ask[float64](p, `((box, inner) => inner.right - box.right)(document.querySelector(".verdict-answer").getBoundingClientRect(), document.querySelector(".expected").getBoundingClientRect())`); beyond > 0 {
+		t.Errorf("what is expected reaches %v pixels into what stands beside it", beyond)
+	}
+	if sizes := ask[[]string](p, `[...new Set([...document.querySelectorAll("dd.long")].map((e) => getComputedStyle(e).fontSize))]`); len(sizes) != 1 || sizes[0] != "18px" {
+		t.Errorf("long choices are written in %v", sizes)
+	}
+	if rows := ask[[]float64](p, `[...new Set([...document.querySelectorAll(".entry-fields input")].filter((e) => e.checkVisibility()).map((e) => e.getBoundingClientRect().top))]`); len(rows) != 1 {
+		t.Errorf("fields beside each other stand at %v", rows)
+	}
+	p.size(390, 844)
+	if parts := ask[[]string](p, `[...document.querySelectorAll(".expected tr")].slice(1).filter((row) => row.cells[0].getBoundingClientRect().right > row.cells[1].getBoundingClientRect().left).map((row) => row.textContent)`); len(parts) > 0 {
+		t.Errorf("names and values lie over each other: %q", parts)
+	}
+	p.size(703, 1000) // A4 without its margins
+	p.open("/studies/" + id + "/board")
+	p.media(emulation.SetEmulatedMediaParams{Media: "print"})
+	if heads := ask[int](p, `document.body.innerText.match(/\b[0-9a-f]{64}\b/g).length`); heads != 1 {
+		t.Errorf("on a board's paper the head of the ledger stands %d times", heads)
+	}
+	if wide := ask[int](p, `document.documentElement.scrollWidth - innerWidth`); wide > 0 {
+		t.Errorf("a board is %d pixels wider than the paper", wide)
+	}
+	p.media(emulation.SetEmulatedMediaParams{})
+	p.size(1440, 1000)
+	p.open("/studies/new?from=" + id)
+	if cut := ask[[]string](p, `[...document.querySelectorAll(".row input")].filter((e) => e.value.length < 9 && e.scrollWidth > e.clientWidth).map((e) => e.value)`); len(cut) > 0 {
+		t.Errorf("of a new study's numbers and units the ends are not seen: %q", cut)
+	}
+}
+
 // TestTheBarIsOneLine on a tablet, and its links are one on a phone, for an admin too, who has the most
 // in it, and on the page whose name is the longest.
 func TestTheBarIsOneLine(t *testing.T) {

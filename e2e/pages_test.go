@@ -232,7 +232,8 @@ func TestAPrintedStudyFitsOnPaper(t *testing.T) {
 	p.words("printed with eight parameters")
 }
 
-// TestSlicesAreNotCutOnPaper: no metric's slices begin on one sheet and end on another.
+// TestSlicesAreNotCutOnPaper: no metric's slices begin on one sheet and end on another, nor does a chart
+// stand on another than its heading, or a setting than its name.
 func TestSlicesAreNotCutOnPaper(t *testing.T) {
 	t.Parallel()
 	id := site.makeStudy(t, shaped("Slices on paper", 5, 2))
@@ -243,6 +244,9 @@ func TestSlicesAreNotCutOnPaper(t *testing.T) {
 	p.media(emulation.SetEmulatedMediaParams{Media: "print"})
 	if breaks := ask[[]string](p, `[...document.querySelectorAll("#beliefs .abreast")].map((e) => getComputedStyle(e).breakInside)`); len(breaks) < 3 || slices.ContainsFunc(breaks, func(how string) bool { return how != "avoid" }) {
 		t.Errorf("the slices of the metrics are broken thus: %q", breaks)
+	}
+	if cut := ask[[]string](p, `[...document.querySelectorAll("#prices, .settings > div")].filter((e) => getComputedStyle(e).breakInside !== "avoid").map((e) => e.innerText)`); len(cut) > 0 || p.count("#prices") != 1 {
+		t.Errorf("a name and what it names may be on two sheets: %q", cut)
 	}
 }
 

@@ -321,3 +321,16 @@ func BoardQuery(asked url.Values, snap *ledger.Snapshot) url.Values {
 }
 
 func pinField(i int) string { return fmt.Sprintf("pin.%d", i) }
+
+// whole keeps the values of a decision's sentence with their units.
+func (v Facts) whole(sentence string) string {
+	d := v.Snap.Definition
+	units := []string{"%", design.UnitApart("%"), d.Objective.Unit}
+	for _, p := range d.Parameters {
+		units = append(units, p.Unit)
+	}
+	for _, c := range d.Constraints {
+		units = append(units, c.Unit)
+	}
+	return words.Whole(sentence, units)
+}

@@ -247,19 +247,6 @@ func stateWords(d design.Definition, t *ledger.Trial) string {
 	return said
 }
 
-// whole keeps the values of a decision's sentence with their units.
-func (v Facts) whole(sentence string) string {
-	d := v.Snap.Definition
-	units := []string{"%", design.UnitApart("%"), d.Objective.Unit}
-	for _, p := range d.Parameters {
-		units = append(units, p.Unit)
-	}
-	for _, c := range d.Constraints {
-		units = append(units, c.Unit)
-	}
-	return words.Whole(sentence, units)
-}
-
 // Measured writes a reading with its unit, and its own standard deviation if one was told.
 func Measured(snap *ledger.Snapshot, t *ledger.Trial, metric string, m ledger.Measurement) string {
 	unit := snap.UnitTold(t.Number, metric)

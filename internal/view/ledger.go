@@ -299,7 +299,7 @@ func toldReading(r ledger.Reading, write func(float64) string) string {
 	if r.StdDev == nil {
 		return write(r.Value)
 	}
-	return write(r.Value) + " ± " + write(*r.StdDev)
+	return write(r.Value) + words.Thin + "±" + words.Thin + write(*r.StdDev)
 }
 
 // correctedReading writes a reading before and after, each in its unit, with enough digits to tell

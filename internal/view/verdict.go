@@ -554,7 +554,7 @@ func (v Facts) Lab() templates.Lab {
 	panel.Summary = lab.Summary()
 	noise := lab.StdDev()
 	panel.Noise = lists.Pick(tableMetrics(d), func(metric string) (string, bool) {
-		return design.Name(metric) + " ± " + words.With(words.Brief(noise[metric]), d.Unit(metric)), noise[metric] > 0
+		return design.Name(metric) + " ±" + words.Thin + words.With(words.Brief(noise[metric]), d.Unit(metric)), noise[metric] > 0
 	})
 	wanted := design.Count(int(v.Run.Wanted), "trial", "trials")
 	switch {

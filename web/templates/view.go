@@ -184,8 +184,10 @@ func labelled(name string, number bool, text string) templ.Attributes {
 	return templ.Attributes{"class": class, "data-label": name}
 }
 
-func hasLongWord(text string) bool {
-	return slices.ContainsFunc(strings.Fields(text), func(word string) bool { return utf8.RuneCountInString(word) > longestWhole })
+func hasLongWord(text string) bool { return hasWordBeyond(longestWhole, text) }
+
+func hasWordBeyond(letters int, text string) bool {
+	return slices.ContainsFunc(strings.Fields(text), func(word string) bool { return utf8.RuneCountInString(word) > letters })
 }
 
 // StudyHead identifies the study that a page is about, and says what the viewer may do with it.

@@ -230,7 +230,7 @@ var lines = map[Style]pen{
 	Bound:     {"muted", 2, "2 4", true},
 	Fifth:     {"violated", 2, "5 3", true},
 	Sixth:     {"ink", 2, "8 3 2 3 2 3", true},
-	Seventh:   {"second", 4, "4 4", true},
+	Seventh:   {"second", 3, "3 6", true},
 	Eighth:    {"feasible", 4, "11 3", true},
 	Quiet:     {"unknown", 1, "", true},
 	Truth:     {"ink", 1.5, "2 3", false},

@@ -23,6 +23,7 @@ type tableKind struct {
 	limits     []limitSpec
 	readings   int  // of a setting; 1: the truth
 	plateau    bool // most of the objective's values are 0 or 100
+	counted    bool // limits are on counts
 	mixture    int  // the first parameters share a total of 1
 }
 
@@ -48,6 +49,9 @@ var tableKinds = []tableKind{
 	{name: "made-mixture", summary: "parts of a recipe that sum to 1 and a cure time on a log scale, two limits",
 		parameters: []design.Parameter{realParameter("resin", 0, 1), realParameter("filler", 0, 1), realParameter("hardener", 0, 1), logarithmic("cure", 1, 1000)},
 		rows:       300, mixture: 3, limits: []limitSpec{{0.4, 0.3}, {0.5, -0.2}}, readings: 1},
+	{name: "made-counts", summary: "three whole numbers, and a limit on a count that the best settings may just meet",
+		parameters: lists.Of(3, func(i int) design.Parameter { return wholeNumber(fmt.Sprintf("n%d", i+1), 1, 7) }),
+		levels:     7, limits: []limitSpec{{0.2, 0.5}}, readings: 1, counted: true},
 	{name: "made-wide", summary: "20 parameters of which six matter, 400 settings, one limit",
 		parameters: unitParameters(20), rows: 400, limits: []limitSpec{{0.3, 0.3}}, readings: 1},
 	{name: "made-eight", summary: "eight limits, 10 % within all of them",
@@ -58,6 +62,12 @@ var tableKinds = []tableKind{
 
 func realParameter(name string, low, high float64) design.Parameter {
 	return design.Parameter{Name: name, Type: design.Real, Low: &low, High: &high}
+}
+
+func wholeNumber(name string, low, high float64) design.Parameter {
+	p := realParameter(name, low, high)
+	p.Type = design.Integer
+	return p
 }
 
 func logarithmic(name string, low, high float64) design.Parameter {
@@ -86,8 +96,11 @@ func (k tableKind) make(name string, draw uint64) (*Problem, error) {
 		costs[j] = make([]float64, len(points))
 		for i := range own {
 			costs[j][i] = math.Exp(0.7 * (limit.correlation*objective[i] + math.Sqrt(1-limit.correlation*limit.correlation)*own[i]))
+			if k.counted {
+				costs[j][i] = math.Round(4 * costs[j][i])
+			}
 		}
-		d.Constraints = append(d.Constraints, design.Constraint{Metric: fmt.Sprintf("cost %d", j+1), Op: "<=", Threshold: threshold(costs[j], limit.share)})
+		d.Constraints = append(d.Constraints, design.Constraint{Metric: fmt.Sprintf("cost %d", j+1), Op: "<=", Threshold: k.threshold(costs[j], limit.share)})
 	}
 	var rows []Row
 	noise := map[string]Values{}
@@ -135,12 +148,15 @@ func (k tableKind) readingsOf(at design.Settings, truth Values, random *rand.Ran
 }
 
 // threshold returns a threshold halfway between two costs, with a share of them below it; for a
-// share of 0 it is below all of them.
-func threshold(costs []float64, share float64) float64 {
+// share of 0 it is below all of them. A count may be met.
+func (k tableKind) threshold(costs []float64, share float64) float64 {
 	sorted := slices.Sorted(slices.Values(costs))
 	n := int(share * float64(len(sorted)))
 	if n == 0 {
 		return sorted[0] / 2
+	}
+	if k.counted {
+		return sorted[n-1]
 	}
 	return (sorted[n-1] + sorted[n]) / 2
 }

@@ -182,7 +182,7 @@ func (v *view) fitProblem(metric int, rounds []int, f FittedMetric) fit.Problem 
 	m := v.cfg.Metrics[metric]
 	now := v.next.regime.models[metric]
 	k := v.targetOf(metric)
-	a := v.cfg.transform(v.targets[k], metricModel{centre: f.Centre, scale: f.Scale, warp: f.warp()})
+	a := v.cfg.transform(v.targets[k], metricModel{centre: f.Centre, scale: f.Scale, warp: f.warp()}, 0)
 	p := fit.Problem{Kernel: m.Kernel.Name, Dims: v.cfg.Space.inputParameters(), Categories: v.cfg.Space.categories(), Variance: m.Kernel.Variance,
 		FreeLengthscales: m.FreeLengthscales, FreeNoise: m.FreeNoise, FreeVariance: m.FreeVariance,
 		Start: fit.Hyperparameters{Lengthscales: now.kernel.Lengthscales, Lambda: m.lambdaAt(f.Scale), Interaction: now.kernel.Interaction}}

@@ -238,12 +238,14 @@ func (n noise) same(o noise) bool {
 //
 // the response having prior mean 0. For a cost, margin − shift is the response at the limit, so
 // that target − margin ≤ 0 exactly when the limit holds, as w is increasing. The margin is the
-// distance to keep from the limit.
+// distance to keep from the limit. Where readings come in steps, the limit is half of one beyond its
+// threshold, so that a reading equal to that is within it for certain once its noise is small.
 type transform struct {
 	sign, centre, scale float64
 	warp                warp.Warp
 	shift, margin       float64
-	priorOnly           bool // readings are not used: every response counts as 0, the prior mean
+	halfStep            float64 // see task.halfStep
+	priorOnly           bool    // readings are not used: every response counts as 0, the prior mean
 }
 
 // maxMagnitude bounds standardised readings, responses and λ, so that squares and products of two
@@ -324,8 +326,8 @@ func expectAbove(mean, sd, from float64, f func(u float64) float64) float64 {
 
 // transform is the transform of target k with the hyperparameters m. With raw outputs the prior
 // means of the reward and of g are 0; otherwise they are at the metric's centre.
-func (cfg *Config) transform(k target, m metricModel) transform {
-	t := transform{sign: k.sign, centre: m.centre, scale: m.scale, warp: m.warp}
+func (cfg *Config) transform(k target, m metricModel, halfStep float64) transform {
+	t := transform{sign: k.sign, centre: m.centre, scale: m.scale, warp: m.warp, halfStep: halfStep}
 	if k.cost < 0 {
 		return t
 	}
@@ -335,13 +337,45 @@ func (cfg *Config) transform(k target, m metricModel) transform {
 	}
 	if t.warp == warp.Identity || t.warp.Logarithmic() { // a logarithm's scale is that of the largest readings, perhaps many times the limit
 		t.margin = c.Margin
-		t.shift = c.Margin - t.response(c.Threshold)
+		t.shift = c.Margin - t.limit(c.Threshold)
 		return t
 	}
 	// The limit is moved by the margin in scales, then warped like a reading.
-	t.shift = -t.response(c.Threshold - t.sign*c.Margin*t.scale)
-	t.margin = t.shift + t.response(c.Threshold)
+	t.shift = -t.limit(c.Threshold - t.sign*c.Margin*t.scale)
+	t.margin = t.shift + t.limit(c.Threshold)
 	return t
+}
+
+// limit is the response at a limit of this threshold.
+func (t transform) limit(threshold float64) float64 {
+	return t.response(threshold + t.sign*t.halfStep)
+}
+
+// halfStep is half of the step in which a limit's readings come, as counts do and what is told to
+// a few digits: the largest number of which all that decision t sees lie multiples away from the
+// limit. One that is rounded, or counted, is at most the limit if the value behind it is at most half
+// a step beyond. It is 0 without a step, and for published scores, which see the limit itself.
+func (s *task) halfStep(k target, t int) float64 {
+	if k.cost < 0 || !s.cfg.Standardize || !s.traits.LogExpectation {
+		return 0
+	}
+	const equal = 1e-9 // of the values' size: what rounding leaves of 0
+	step, size, c := 0.0, 0.0, s.cfg.Costs[k.cost]
+	for i := range s.history.Rounds {
+		r := &s.history.Rounds[i]
+		reading := r.Readings[k.metric]
+		if r.Excluded || reading.InDoubt || !reading.seenAt(t) {
+			continue
+		}
+		size = max(size, math.Abs(reading.Value), math.Abs(c.Threshold))
+		for away := math.Abs(c.Excess(reading.Value)); away > equal*size; {
+			step, away = away, math.Abs(math.Remainder(step, away))
+		}
+		if step < 1000*equal*size && step > 0 {
+			return 0
+		}
+	}
+	return step / 2
 }
 
 // fittable tells whether a metric has hyperparameters to fit.

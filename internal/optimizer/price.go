@@ -237,7 +237,7 @@ func (s *shown) keepProbability(c pricedPlace, j int, threshold float64) float64
 		}
 		return c.others
 	}
-	kept := chanceBelow(c.mean-s.regime.transforms[1+j].response(threshold), c.dev, s.regime.models[cost.Metric].freedom)
+	kept := chanceBelow(c.mean-s.regime.transforms[1+j].limit(threshold), c.dev, s.regime.models[cost.Metric].freedom)
 	return c.others * max(0, min(kept, c.sameSide)-c.otherSide)
 }
 

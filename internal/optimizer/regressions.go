@@ -118,10 +118,10 @@ func (s *evidence) build(ctx context.Context, regime *regime) error {
 	regime.responses, regime.whitened = make([][]float64, len(s.targets)), make([][]float64, len(s.targets))
 	for k, t := range s.targets {
 		if t.metric < 0 {
-			regime.transforms = append(regime.transforms, s.cfg.transform(t, metricModel{scale: 1, warp: warp.Identity}))
+			regime.transforms = append(regime.transforms, s.cfg.transform(t, metricModel{scale: 1, warp: warp.Identity}, 0))
 			continue
 		}
-		modelled, g := s.cfg.transform(t, regime.models[t.metric]), regime.groups[regime.groupOf[t.metric]]
+		modelled, g := s.cfg.transform(t, regime.models[t.metric], s.halfStep(t, regime.from)), regime.groups[regime.groupOf[t.metric]]
 		regime.transforms = append(regime.transforms, modelled)
 		same := s.responsesBefore(k, modelled, g)
 		regime.responses[k] = slices.Concat(same, lists.Map(g.order[len(same):], func(a arrival) float64 {

@@ -32,6 +32,46 @@ func read(values ...float64) *History {
 	return h
 }
 
+// TestStepsOfReadings: the step that a limit's readings come in is the largest that fits them and the
+// limit, told to any digits, and none fits readings that have all their digits.
+func TestStepsOfReadings(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(1, 2))
+	for _, c := range []struct {
+		values       []float64
+		limit, steps float64
+	}{
+		{[]float64{0, 0, 1, 0}, 0, 1},
+		{[]float64{12, 18, 24}, 18, 6},
+		{[]float64{12, 18, 24, 23}, 18, 1},
+		{[]float64{0.3, 0.7, 1.1, 0.4}, 0.6, 0.1},
+		{[]float64{0.3, 0.7, 1.1}, 0.65, 0.05},
+		{[]float64{1e4 + 0.2, 1e4 - 0.6}, 1e4, 0.2},
+		{[]float64{2, 2}, 2, 0},
+		{[]float64{math.NaN(), 4, math.NaN(), 1}, 1, 3},
+		{[]float64{random.Float64(), random.Float64(), random.Float64(), 5, 11}, 2, 0},
+		{[]float64{math.Pi, math.Sqrt2, 1}, 0, 0},
+	} {
+		for _, unit := range []float64{1, 1.8, 4e-7} {
+			cfg, h := cautiously(t, 1, 1, 10, `{}`), read(c.values...)
+			cfg.Standardize, cfg.Costs[0].Threshold = true, unit*c.limit+32*unit
+			for i := range h.Rounds {
+				if r := &h.Rounds[i].Readings[1]; r.Told {
+					r.Value = unit*r.Value + 32*unit
+				}
+			}
+			s := mustReplay(t, cfg, h)
+			if got, want := 2*s.halfStep(s.targets[1], s.Round()), unit*c.steps; math.Abs(got-want) > 1e-6*want {
+				t.Errorf("%v beside %g come in steps of %g, not %g", c.values, c.limit, got/unit, c.steps)
+			}
+			cfg.Standardize = false
+			if s := mustReplay(t, cfg, h); s.halfStep(s.targets[1], s.Round()) != 0 {
+				t.Errorf("%v: with raw outputs a limit has a step", c.values)
+			}
+		}
+	}
+}
+
 // TestRiskIsABudget works the risk that is left out by hand: r + (r·n − k)/(T − t + 1), between
 // r/10 and r.
 func TestRiskIsABudget(t *testing.T) {

@@ -161,7 +161,7 @@ func TestExpectedExcessOfAWarpedCost(t *testing.T) {
 
 func expectedExcessOf(t *testing.T, w warp.Warp, sign float64) {
 	cfg, _ := bent(t, sign, 0.05, w)
-	tr := cfg.transform(target{cost: 0, metric: 1, sign: sign}, metricModel{centre: 0.1, scale: 0.8, warp: w})
+	tr := cfg.transform(target{cost: 0, metric: 1, sign: sign}, metricModel{centre: 0.1, scale: 0.8, warp: w}, 0)
 	// The target has mean 0.2 and sd 0.5; its value is metric(target − shift).
 	const steps = 20_000
 	want := 0.0

@@ -289,6 +289,32 @@ func TestWhatIsSettledIsNotAskedOnAndOn(t *testing.T) {
 	}
 }
 
+// TestAReadingAtItsLimitIsWithinIt: where the best settings meet a limit exactly, on either side of a
+// metric that is counted, they are recommended with a chance that readings bring near to 1, not to ½.
+func TestAReadingAtItsLimitIsWithinIt(t *testing.T) {
+	t.Parallel()
+	for _, op := range []string{"<=", ">="} {
+		sign := map[string]float64{"<=": 1, ">=": -1}[op]
+		d := ovenWith(policy.Description{Name: "log-cei"})
+		d.Candidates, d.Parameters, d.InputConstraints = nil, []design.Parameter{{Name: "cycles", Type: design.Integer, Low: new(1.), High: new(12.)}}, nil
+		d.Constraints[0].Op, d.Constraints[0].Threshold = op, sign*7
+		b := newBench(t, d)
+		noise := rand.New(rand.NewPCG(1, 1))
+		for n := 1; n <= 16; n++ {
+			cycles := b.ask(1).Trial(n).Parameters["cycles"].Number
+			b.tell(n, map[string]float64{"yield": cycles + 0.3*noise.NormFloat64(), "impurity": sign * cycles})
+		}
+		state, _ := b.shown()
+		if r := state.Recommendation; r == nil || r.Parameters["cycles"].Number != 7 || r.FeasibilityProbability < 0.95 || state.Undecided != nil {
+			t.Errorf("%s: recommended is %+v, undecided %+v", op, r, state.Undecided)
+		}
+		v, err := verifyEvents(t.Context(), b.events)
+		if err != nil || !v.OK {
+			t.Errorf("%v %+v", err, v)
+		}
+	}
+}
+
 // TestWhereNothingMayBeChosen: what would be right is said, whichever side of its limit a metric has to
 // stay on.
 func TestWhereNothingMayBeChosen(t *testing.T) {

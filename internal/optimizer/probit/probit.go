@@ -3,22 +3,24 @@
 //
 //	P(yes at x | h) = Φ(h(x)),   Φ the standard normal distribution function.
 //
-// Given outcomes y_i = ±1 at points X, the posterior of h is approximated by Laplace's method, by a
-// normal distribution around the mode ĥ of
+// Given outcomes y_i = ±1 at points X, the posterior of h is approximated by expectation propagation
+// (Minka 2001; Rasmussen & Williams, Gaussian Processes for Machine Learning, section 3.6): each
+// Φ(y_i h_i) is replaced by a normal density in h_i, of precision τ_i and mean ν_i/τ_i, such that
+// the posterior of h_i has the mean and variance that it has with Φ(y_i h_i) itself in place of that
+// density. So the posterior is the regression (package gp) of the responses ν/τ − m with noise
+// variances 1/τ, and
 //
-//	Ψ(h) = Σ_i ln Φ(y_i h_i) − ½ (h − m)ᵀ K⁻¹ (h − m),   K = k(X, X),
-//
-// which is concave (Rasmussen & Williams, Gaussian Processes for Machine Learning, algorithms 3.1
-// and 3.2). With g = ∇ Σ ln Φ(y h) and W = −∇∇ Σ ln Φ(y h) at a point h, a Newton step is the
-// regression (package gp) of the responses h − m + W⁻¹ g with noise variances W⁻¹, and the
-// posterior is that of the last step. So
-//
-//	mean(x) = m + k(x, X)(K + W⁻¹)⁻¹(ĥ − m + W⁻¹ g),   variance(x) = k(x, x) − k(x, X)(K + W⁻¹)⁻¹k(X, x),
 //	P(yes at x) = Φ(mean/√(1 + variance)).
+//
+// Where outcomes change sharply, as where trials begin to fail, h is large and its posterior far from
+// normal at its mode: Laplace's method, which expands there, says chances that are much too near to
+// ½ (Kuss & Rasmussen, Assessing Approximate Inference for Binary Gaussian Process Classification,
+// 2005).
 package probit
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
@@ -40,95 +42,77 @@ type Model struct {
 }
 
 const (
-	mostSteps      = 50    // Newton steps at most; some six suffice from the prior mean
-	settled        = 1e-10 // gain in Ψ, in nats, below which a step is the last
-	leastCurvature = 1e-10 // smallest W: more certain outcomes no longer count
+	mostSweeps     = 200
+	settled        = 1e-6 // change of mean/√(1 + variance) at all outcomes, below which a sweep is the last
+	leastPrecision = 1e-10
+	// A sweep goes this part of the way that each density would go by itself, less after every sweep
+	// that changed more than the one before: all go at once, and those of near points the same way.
+	firstPart, slower = 0.7, 0.8
 )
 
 // Fit returns the posterior given outcomes yes at the points of these inputs, at least one, with
-// prior mean m. It costs O(n³) a step, some six steps, and reaches checkpoints. The error is that
+// prior mean m. It costs O(n³) a sweep, some twelve sweeps, and reaches checkpoints. The error is that
 // of ctx, or of a covariance that cannot be computed with.
 func Fit(ctx context.Context, k *kernel.Function, inputs [][]float64, yes []bool, m float64) (*Model, error) {
-	n := len(inputs)
-	X, covariances := kernel.InputsOf(inputs), factor.Matrix(n, n)
-	for i, row := range covariances {
-		k.Row(row, X.Row(i), X)
-	}
-	now := point{h: slices.Repeat([]float64{m}, n), weights: make([]float64, n)}
-	now.value = now.psi(yes, m)
-	model := &Model{mean: m}
-	for range mostSteps {
-		if err := model.regress(ctx, k, inputs, yes, now); err != nil {
+	model, X := &Model{mean: m}, kernel.InputsOf(inputs)
+	all, deviates := slices.Repeat([]site{{precision: leastPrecision}}, len(inputs)), slices.Repeat([]float64{math.Inf(1)}, len(inputs))
+	part, change := firstPart, math.Inf(1)
+	for range mostSweeps {
+		if err := model.regress(ctx, k, inputs, all); err != nil {
 			return nil, err
 		}
-		next := now.towards(model.weights[0], covariances, yes, m)
-		gain := next.value - now.value
-		if gain > 0 {
-			now = next
+		means, variances, err := model.Predict(ctx, X)
+		if err != nil {
+			return nil, err
 		}
-		if gain <= settled {
+		last := change
+		change, model.evidence = 0, -model.data.Gain(len(inputs))-factor.Dot(model.z, model.z)/2
+		for i, s := range all {
+			next, evidence := s.next(means[i], variances[i], yes[i])
+			model.evidence += evidence
+			deviate := means[i] / math.Sqrt(1+variances[i])
+			change, deviates[i] = max(change, math.Abs(deviate-deviates[i])), deviate
+			all[i].precision += part * (next.precision - s.precision)
+			all[i].pull += part * (next.pull - s.pull)
+		}
+		if change < settled {
 			break
 		}
-	}
-	if err := model.regress(ctx, k, inputs, yes, now); err != nil {
-		return nil, err
-	}
-	model.evidence = now.value - model.data.Gain(n)
-	return model, nil
-}
-
-// point is a point on the way to the mode: h = m + K weights.
-type point struct {
-	h, weights []float64
-	value      float64 // Ψ
-}
-
-func (p point) psi(yes []bool, m float64) float64 {
-	sum := 0.0
-	for i, h := range p.h {
-		likelihood, _, _ := policy.LogChance(signed(h, yes[i]), 0)
-		sum += likelihood - 0.5*p.weights[i]*(h-m)
-	}
-	return sum
-}
-
-// halvings bounds how often a step that leads down is halved.
-const halvings = 20
-
-// towards goes to the point of these weights, or half as far and so on, until Ψ is not smaller. As
-// Ψ is concave, some part of the way leads up.
-func (p point) towards(weights []float64, covariances [][]float64, yes []bool, m float64) point {
-	next := point{h: make([]float64, len(p.h)), weights: make([]float64, len(p.h))}
-	for part, tries := 1.0, 0; ; part, tries = part/2, tries+1 {
-		for i, w := range p.weights {
-			next.weights[i] = w + part*(weights[i]-w)
-		}
-		for i, row := range covariances {
-			next.h[i] = m + factor.Dot(row, next.weights)
-		}
-		if next.value = next.psi(yes, m); next.value >= p.value || tries == halvings {
-			return next
+		if change > last {
+			part *= slower
 		}
 	}
+	var err error
+	model.weights, err = model.data.Weights(ctx, [][]float64{model.z})
+	return model, err
 }
 
-// regress computes the posterior after a Newton step from a point.
-func (model *Model) regress(ctx context.Context, k *kernel.Function, inputs [][]float64, yes []bool, at point) error {
-	noise, responses := make([]float64, len(inputs)), make([]float64, len(inputs))
-	for i, h := range at.h {
-		_, slope, _ := policy.LogChance(signed(h, yes[i]), 0) // φ/Φ
-		w := max(slope*(slope+signed(h, yes[i])), leastCurvature)
-		noise[i] = 1 / w
-		responses[i] = h - model.mean + signed(slope, yes[i])/w
-	}
+// site is the normal density in place of Φ(y_i h_i).
+type site struct {
+	precision, pull float64 // τ and ν
+}
+
+// next is the density with which the posterior of h_i, which has this mean and variance, would have
+// the right ones, and what the present one adds to the evidence beside the regression's own.
+func (s site) next(mean, variance float64, yes bool) (next site, evidence float64) {
+	rest := 1 / max(1/variance-s.precision, leastPrecision) // variance and mean without the density
+	c := (mean/variance - s.pull) * rest
+	value, slope, _ := policy.LogChance(signed(c, yes), rest)
+	curvature := slope * (slope + signed(c, yes)/(1+rest)) // −∂²/∂c² ln Φ(y c/√(1 + rest))
+	left, apart := 1-rest*curvature, c-s.pull/s.precision
+	next = site{max(curvature/left, leastPrecision), (signed(slope, yes) + c*curvature) / left}
+	return next, value + math.Log1p(rest*s.precision)/2 + apart*apart/(2*(1/s.precision+rest))
+}
+
+// regress computes the posterior with these densities.
+func (model *Model) regress(ctx context.Context, k *kernel.Function, inputs [][]float64, all []site) error {
+	noise := lists.Map(all, func(s site) float64 { return 1 / s.precision })
 	model.data = gp.NewData(k, k.Coordinates())
 	if err := model.data.AppendAll(ctx, inputs, noise, nil); err != nil {
 		return err
 	}
-	model.z = model.data.Whiten(nil, responses)
-	var err error
-	model.weights, err = model.data.Weights(ctx, [][]float64{model.z})
-	return err
+	model.z = model.data.Whiten(nil, lists.Map(all, func(s site) float64 { return s.pull/s.precision - model.mean }))
+	return nil
 }
 
 func signed(v float64, yes bool) float64 {
@@ -138,8 +122,7 @@ func signed(v float64, yes bool) float64 {
 	return -v
 }
 
-// Evidence approximates the log probability of the outcomes under the prior, Ψ(ĥ) − ½ ln det(I +
-// W^½ K W^½) (equation 3.32), in nats.
+// Evidence approximates the log probability of the outcomes under the prior, in nats (equation 3.65).
 func (model *Model) Evidence() float64 { return model.evidence }
 
 // Predict returns mean and variance of h at the points X, in O(n²) a point; the error is that of

@@ -240,7 +240,7 @@ func TestWhenToStop(t *testing.T) {
 	id := s.NewStudy(screened)
 	base := "/studies/" + id
 	s.API("GET", base+"/state", nil).Want(200).Has("gain", nil, "stop", nil)
-	curve(s, id, 12, 0, "yield", "impurity", "pressure")
+	curve(s, id, 12, 0.003, "yield", "impurity", "pressure")
 	settled(s, id, 12)
 	usual := s.API("GET", base+"/state", nil).Want(200).JSON()["stop"]
 	if number(t, usual, "within") != 0.01 || number(t, usual, "risk") != 0.05 {

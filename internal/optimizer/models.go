@@ -354,13 +354,14 @@ func (t transform) limit(threshold float64) float64 {
 // halfStep is half of the step in which a limit's readings come, as counts do and what is told to
 // a few digits: the largest number of which all that decision t sees lie multiples away from the
 // limit. One that is rounded, or counted, is at most the limit if the value behind it is at most half
-// a step beyond. It is 0 without a step, and for published scores, which see the limit itself.
+// a step beyond. It is 0 without a step, for a single reading away from the limit, which shows none,
+// and for published scores, which see the limit itself.
 func (s *task) halfStep(k target, t int) float64 {
 	if k.cost < 0 || !s.cfg.Standardize || !s.traits.LogExpectation {
 		return 0
 	}
 	const equal = 1e-9 // of the values' size: what rounding leaves of 0
-	step, size, c := 0.0, 0.0, s.cfg.Costs[k.cost]
+	step, size, apart, c := 0.0, 0.0, 0, s.cfg.Costs[k.cost]
 	for i := range s.history.Rounds {
 		r := &s.history.Rounds[i]
 		reading := r.Readings[k.metric]
@@ -368,12 +369,19 @@ func (s *task) halfStep(k target, t int) float64 {
 			continue
 		}
 		size = max(size, math.Abs(reading.Value), math.Abs(c.Threshold))
-		for away := math.Abs(c.Excess(reading.Value)); away > equal*size; {
+		away := math.Abs(c.Excess(reading.Value))
+		if away > equal*size {
+			apart++
+		}
+		for away > equal*size {
 			step, away = away, math.Abs(math.Remainder(step, away))
 		}
 		if step < 1000*equal*size && step > 0 {
 			return 0
 		}
+	}
+	if apart < 2 {
+		return 0
 	}
 	return step / 2
 }

@@ -41,14 +41,15 @@ func TestStepsOfReadings(t *testing.T) {
 		values       []float64
 		limit, steps float64
 	}{
-		{[]float64{0, 0, 1, 0}, 0, 1},
+		{[]float64{0, 0, 1, 0, 1}, 0, 1},
+		{[]float64{0, 0, 7, 0}, 0, 0},
 		{[]float64{12, 18, 24}, 18, 6},
 		{[]float64{12, 18, 24, 23}, 18, 1},
 		{[]float64{0.3, 0.7, 1.1, 0.4}, 0.6, 0.1},
 		{[]float64{0.3, 0.7, 1.1}, 0.65, 0.05},
 		{[]float64{1e4 + 0.2, 1e4 - 0.6}, 1e4, 0.2},
 		{[]float64{2, 2}, 2, 0},
-		{[]float64{math.NaN(), 4, math.NaN(), 1}, 1, 3},
+		{[]float64{math.NaN(), 4, math.NaN(), 1, -5}, 1, 3},
 		{[]float64{random.Float64(), random.Float64(), random.Float64(), 5, 11}, 2, 0},
 		{[]float64{math.Pi, math.Sqrt2, 1}, 0, 0},
 	} {

@@ -455,6 +455,15 @@ func newAdmin(t *testing.T) *tab {
 	return p
 }
 
+// keep is shot when HEADROOM_SCREENSHOTS is set: to draw a picture that nobody looks at takes as long
+// as to audit its page.
+func (p *tab) keep(name string) {
+	p.t.Helper()
+	if os.Getenv("HEADROOM_SCREENSHOTS") != "" {
+		p.shot(name)
+	}
+}
+
 // shot keeps a picture of the whole page in screenshots/.
 func (p *tab) shot(name string) {
 	p.t.Helper()
@@ -501,8 +510,11 @@ func (p *tab) axe(what, rules string) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, testwait.Timeout)
 	defer cancel()
+	if !ask[bool](p, `"axe" in window`) {
+		ask[any](p, axe+"; 0")
+	}
 	run := `axe.run(document, {runOnly: ` + rules + `, resultTypes: ["violations"]}).then((r) => JSON.stringify(r.violations))`
-	found, err := chromedp.Run(ctx, chromedp.Evaluate[string](axe+";"+run, chromedp.EvalAwaitPromise))
+	found, err := chromedp.Run(ctx, chromedp.Evaluate[string](run, chromedp.EvalAwaitPromise))
 	if err != nil {
 		p.t.Fatalf("axe on %s: %v", what, err)
 	}

@@ -112,7 +112,7 @@ func TestAllKeys(t *testing.T) {
 	p.open("/studies/" + id + "/bench")
 	p.until("the button", shown)
 	p.audit("the bench where fingers type")
-	p.shot("bench-phone-keys")
+	p.keep("bench-phone-keys")
 	mode := fmt.Sprintf(`document.querySelector(%q).inputMode`, result(1, 0))
 	if got := ask[string](p, mode); got != "decimal" {
 		t.Fatalf("the keys are those of %q", got)

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -17,9 +16,7 @@ func (p *tab) look(name, path string) {
 		p.t.Helper()
 		p.drawn()
 		check(name + " " + guise)
-		if os.Getenv("HEADROOM_SCREENSHOTS") != "" {
-			p.shot(name + "-" + guise)
-		}
+		p.keep(name + "-" + guise)
 	}
 	p.open(path)
 	guise("wide", func(what string) {

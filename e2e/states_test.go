@@ -172,7 +172,5 @@ func (p *tab) inspect(what string) {
 	p.t.Helper()
 	p.until("the page to rest", `!document.querySelector(".htmx-request")`)
 	p.audit(what)
-	if os.Getenv("HEADROOM_SCREENSHOTS") != "" {
-		p.shot("state-" + what)
-	}
+	p.keep("state-" + what)
 }

@@ -39,14 +39,17 @@ quick: generate
 # The race detector would slow numerical loops tenfold. It does not watch those of gonum, Go's own functions (sines are read off tables) and hashes (every
 # connection to PostgreSQL and every PIN takes thousands), and packages that start nothing beside their caller and share nothing
 # (TestUnwatchedPackagesShareNothing). A package that locks or counts for several has to be watched: unwatched it would tell nothing of the order in which others
-# come, and races would be found where none are. Go's JSON, which goes byte by byte, is told of what locks for it by calling that (-l), not by a copy of its own.
+# come, and races would be found where none are. JSON, which is read byte by byte, is told of what locks for it by calling that (-l), not by a copy of its own.
 # What checks reads what was compiled so, too, and nothing is compiled twice.
-UNWATCHED := gonum.org/... math crypto/internal/fips140/... $(addprefix headroom/internal/optimizer/,descent kernel policy probit search warp)
+UNWATCHED := gonum.org/... math crypto/internal/fips140/... github.com/chromedp/cdproto/... $(addprefix headroom/internal/optimizer/,descent kernel policy probit search warp)
+BYTEWISE := encoding/json github.com/go-json-experiment/...
 # What else it would have the compiler check, of unsafe pointers, takes a tenth of the time, and hardly any are here. What debuggers read of a program takes
-# a sixth of compiling, and so does Go's garbage where it is collected as early as it usually is (GOGC).
-RACE := -race '-gcflags=all=-d=checkptr=0 -dwarf=false' $(UNWATCHED:%='-gcflags=%=-race=false -dwarf=false') '-gcflags=encoding/json=-race=false -l -dwarf=false'
-test check: export GOFLAGS := $(GOFLAGS) -gcflags=all=-dwarf=false
+# a sixth of compiling and a fourth of linking, and so does Go's garbage where it is collected as early as it usually is (GOGC).
+RACE := -race '-gcflags=all=-d=checkptr=0 -dwarf=false' $(UNWATCHED:%='-gcflags=%=-race=false -dwarf=false') $(BYTEWISE:%='-gcflags=%=-race=false -l -dwarf=false')
+test check: export GOFLAGS := $(GOFLAGS) -gcflags=all=-dwarf=false -ldflags=-s
 test check: export GOGC := 400
+test: export HEADROOM_FUZZ_TIME := 1s
+test: export HEADROOM_FUZZ_SEED := $(VERSION)
 
 # Whole games, judged by what comes of them (TestGames…), are played as the program plays them: under the race detector, for which there is nothing new in
 # them, they would take four times as long. Each parser's fuzz target is tried with random mutations of its seeds for a second, other ones at every commit.
@@ -57,8 +60,8 @@ test:
 	scripts/install gcc
 	$(MAKE) --no-print-directory --jobs 2 tools check
 	go test -vet=off -run '^TestGames' $$(grep -rl --include='*_test.go' '^func TestGames' . | xargs dirname | sort -u)
-	GORACE='atexit_sleep_ms=20 clear_shadow_mmap_threshold=1073741824' HEADROOM_FUZZ_TIME=1s HEADROOM_FUZZ_SEED=$(VERSION) go test $(RACE) -vet=off \
-		-skip '^TestGames' -timeout 20m -p $$(($$(getconf _NPROCESSORS_ONLN) + 2)) ./...
+	GORACE='atexit_sleep_ms=20 clear_shadow_mmap_threshold=1073741824' go test $(RACE) -vet=off -skip '^TestGames' -timeout 20m \
+		-p $$(($$(getconf _NPROCESSORS_ONLN) + 2)) ./...
 
 tools:
 	scripts/install postgresql chromium python3 curl

@@ -573,6 +573,7 @@ func TestDoubtIsOfOneValueAndNeverConfirmedByEnter(t *testing.T) {
 	for range 4 { // through every field and button
 		p.keys(kb.Enter)
 	}
+	p.until("what it answers", `!document.querySelector(".htmx-request")`) // it moves the cursor
 	site.counts(t, id, "told", 6)
 	p.press("Change")
 	p.until("the cursor in the doubted field", fmt.Sprintf(`document.activeElement.matches(%q)`, result(7, 0)))

@@ -165,7 +165,7 @@ func TestDamagedBackupsAreRefusedWhole(t *testing.T) {
 // first.
 func TestWhoInterruptsARestoreIsToldThat(t *testing.T) {
 	t.Parallel()
-	file := pack(t, unpack(t, backup(t, filled(t)))[0], strings.Repeat("a", 32<<20))
+	file := pack(t, unpack(t, backup(t, filled(t)))[0], strings.Repeat("a", 2<<20))
 	url := dbtest.EmptyURL(t)
 	for range 20 {
 		ctx, interrupt := context.WithCancel(t.Context())

@@ -75,8 +75,9 @@ func TestShownMixturesMayBeTyped(t *testing.T) {
 			}
 		}
 		c := mustCompile(t, d)
-		for _, place := range c.Probes() {
-			s, typed := c.Settings(place), Settings{}
+		probes := c.Probes()
+		for n := rapid.IntRange(0, 7).Draw(r, "first"); n < len(probes); n += 8 { // of one mixture some tell as much as all
+			s, typed := c.Settings(probes[n]), Settings{}
 			for _, p := range c.Def.Parameters {
 				typed[p.Name] = NumberValue(must.Get(ReadNumber(FormatSetting(p, s[p.Name]), PointDecimal))(t))
 			}

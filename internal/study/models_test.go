@@ -52,8 +52,8 @@ func size(s *Service) (bytes int64, versions int) {
 // A service is led through every version of some studies, replayed; what it says it keeps is what
 // the heap holds, and within its limit.
 func TestNoMoreIsKeptThanTheLimit(t *testing.T) {
-	all := ledgers(t, 4, 25)
-	for _, limit := range []int64{1 << 30, 2 << 20, 600 << 10} {
+	all := ledgers(t, 3, 20)
+	for _, limit := range []int64{1 << 30, 1 << 20, 600 << 10} {
 		before := memorytest.Held()
 		s := NewService(nil, Options{CacheBytes: limit})
 		fill(t, s, all)

@@ -414,18 +414,7 @@ func admitTold(now *ledger.Snapshot, data ledger.ToldData) (any, error) {
 	}
 	told := would.(ledger.ToldData)
 	told.Confirmed, told.Unasked = data.Confirmed, data.Unasked
-	told.Candidate = equalCandidate(now, told.Candidate, data.Candidate)
 	return told, nil
-}
-
-// equalCandidate returns the recorded candidate if it has the settings of the ruled one: earlier
-// programs recorded the first with the settings put back, whichever was chosen.
-func equalCandidate(now *ledger.Snapshot, ruled, recorded *int) *int {
-	all := now.Definition.Candidates
-	if ruled != nil && recorded != nil && *recorded >= 0 && *recorded < len(all) && all[*ruled].Equal(all[*recorded]) {
-		return recorded
-	}
-	return ruled
 }
 
 // admitImportedTelling checks the telling of a row of a table that has just been chosen. If the row
@@ -468,7 +457,6 @@ func admitCorrected(now *ledger.Snapshot, data ledger.CorrectedData) (any, error
 	}
 	corrected := would.(ledger.CorrectedData)
 	corrected.Confirmed = data.Confirmed
-	corrected.Candidate = equalCandidate(now, corrected.Candidate, data.Candidate)
 	return corrected, nil
 }
 

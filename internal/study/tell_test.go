@@ -2,7 +2,6 @@ package study
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"maps"
 	"math"
@@ -870,12 +869,6 @@ func TestSettingsPutBackAreTheCandidateThatWasChosen(t *testing.T) {
 		is("put back", chosen)
 	}
 	must.Get(b.service.foldImported("again", nil, b.events))(t)
-	earlier, first := slices.Clone(b.events), slices.IndexFunc(b.events, func(e ledger.Event) bool { return e.Kind == ledger.Told })
-	var told ledger.ToldData
-	must.Do(t, earlier[first].Decode(&told))
-	told.Candidate = new(0)
-	earlier[first].Data = must.Get(json.Marshal(told))(t)
-	must.Get(b.service.foldImported("by an earlier program", nil, rehashed(t, earlier[:first+1], first)))(t)
 }
 
 // TestAChangedFormulaJudgesNoTrialOfBefore: settings told, put right or taken back have the value of

@@ -172,8 +172,9 @@ func TestNamesOfTwoWordsStandWhole(t *testing.T) {
 	}
 }
 
-// TestTablesOfManyColumnsFit: of twenty settings the trials are read without being scrolled, on a desk, on
-// paper and in a tablet's hand; so are the parameters and corrections of a report on a phone.
+// TestTablesOfManyColumnsFit: of twenty settings the trials are read without being scrolled, on a
+// desk, on paper and in a tablet's hand; so are the parameters and corrections of a report on a
+// phone.
 func TestTablesOfManyColumnsFit(t *testing.T) {
 	t.Parallel()
 	id := site.makeStudy(t, shaped("Many columns", 20, 1))
@@ -207,8 +208,8 @@ func (p *tab) unscrolled(what string) {
 	}
 }
 
-// TestAwkwardNumbersAndNames: powers of ten, long names, units and choices keep to their places on a desk,
-// on a phone and on paper.
+// TestAwkwardNumbersAndNames: powers of ten, long names, units and choices keep to their places on
+// a desk, on a phone and on paper.
 func TestAwkwardNumbersAndNames(t *testing.T) {
 	t.Parallel()
 	id := site.makeStudy(t, map[string]any{

@@ -138,8 +138,8 @@ func TestOnPaper(t *testing.T) {
 	p.sees("Trial 1 of On paper, printed")
 }
 
-// TestAPlateOnPaper: 96 trials that wait stand on one sheet, a row each with blanks for what is not read
-// yet, and on the printed bench their cards begin on its first page.
+// TestAPlateOnPaper: 96 trials that wait stand on one sheet, a row each with blanks for what is not
+// read yet, and on the printed bench their cards begin on its first page.
 func TestAPlateOnPaper(t *testing.T) {
 	t.Parallel()
 	id := site.makeStudy(t, buffer("Plate"))
@@ -229,8 +229,8 @@ func TestAPrintedStudyFitsOnPaper(t *testing.T) {
 	p.words("printed with eight parameters")
 }
 
-// TestSlicesAreNotCutOnPaper: no metric's slices begin on one sheet and end on another, nor does a chart
-// stand on another than its heading, or a setting than its name.
+// TestSlicesAreNotCutOnPaper: no metric's slices begin on one sheet and end on another, nor does a
+// chart stand on another than its heading, or a setting than its name.
 func TestSlicesAreNotCutOnPaper(t *testing.T) {
 	t.Parallel()
 	id := site.makeStudy(t, shaped("Slices on paper", 5, 2))

@@ -31,10 +31,11 @@ func (s *shown) Models() []Model {
 }
 
 // Believe returns one Belief per metric, from the data that arrived (in the algorithm's window, if
-// it has one, and until that has a reading of each in the one before), and the feasibility probabilities P(g_j(x) ≤ 0 for all j) of the latent functions,
-// without margins. With raw outputs, a metric of several constraints is regressed towards the first
-// threshold. known holds, for each place, one value per constraint in metric units, of which those
-// of Given ones are used; a nil known leaves these constraints out.
+// it has one, and until that has a reading of each in the one before), and the feasibility
+// probabilities P(g_j(x) ≤ 0 for all j) of the latent functions, without margins. With raw outputs,
+// a metric of several constraints is regressed towards the first threshold. known holds, for each
+// place, one value per constraint in metric units, of which those of Given ones are used; a nil
+// known leaves these constraints out.
 func (s *shown) Believe(ctx context.Context, at []Place, known [][]float64) ([]Belief, []float64, error) {
 	estimates, err := s.estimate(ctx, at, nil)
 	if err != nil {

@@ -201,8 +201,9 @@ func (v Tried) card() templates.Card {
 }
 
 // changesSince says what has changed since a trial was chosen. For a waiting trial, it keeps people
-// from running it for nothing, twice without knowing, for a prediction that no longer holds, or from telling it in an old
-// unit; for others it explains why they break a limit that they once kept.
+// from running it for nothing, twice without knowing, for a prediction that no longer holds, or
+// from telling it in an old unit; for others it explains why they break a limit that they once
+// kept.
 func (v Tried) changesSince() string {
 	again := v.Trial.ReplicateOf > 0 && study.WhyNotAgain(v.Snap, v.Trial) == "" // beyond the bounds, as what it repeats
 	said := words.Either(v.Trial.Waiting() && v.Snap.Gone(v.Trial.Number) && !again, "Its settings may no longer be chosen.", "")

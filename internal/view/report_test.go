@@ -204,7 +204,8 @@ func TestACorrectionSaysAllThatItChanges(t *testing.T) {
 	says(t, "the preview", CorrectionConsequences(b.snap, impact).Summary, []string{"Nothing can be said of the rest: the model would take too much memory"}, []string{"would not change"})
 }
 
-// TestAnotherFormulaSaysWhatItsSettingsWouldBreak, which is not which trials do: they keep their values.
+// TestAnotherFormulaSaysWhatItsSettingsWouldBreak, which is not which trials do: they keep their
+// values.
 func TestAnotherFormulaSaysWhatItsSettingsWouldBreak(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, twoLimits)

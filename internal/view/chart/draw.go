@@ -174,8 +174,8 @@ func (f frame) yTicks() int {
 }
 
 // Categories without room beside each other are written in alternate rows: up to usualRows, or more
-// if one would have less than leastRoom pixels, and no more than there are categories. Rows are rowHeight apart, and texts of a row
-// wordGap.
+// if one would have less than leastRoom pixels, and no more than there are categories. Rows are
+// rowHeight apart, and texts of a row wordGap.
 const usualRows, rowHeight, leastRoom, wordGap = 4, 14, 24, 12
 
 // rowsOf is the number of rows for the categories of an axis of that width, and the room that each

@@ -43,8 +43,8 @@ func TestNumbersAsPagesShowThem(t *testing.T) {
 	}
 }
 
-// TestAValueStaysWithItsUnit: no line ends between them, nor at its ±, also in sentences that decisions
-// have kept; only a unit of many letters may be below its value.
+// TestAValueStaysWithItsUnit: no line ends between them, nor at its ±, also in sentences that
+// decisions have kept; only a unit of many letters may be below its value.
 func TestAValueStaysWithItsUnit(t *testing.T) {
 	t.Parallel()
 	units := []string{"", "%", "°C", "mol %", "1/m³", "micromole per litre and minute"}

@@ -729,6 +729,8 @@ func TestComingBackToAPage(t *testing.T) {
 	site.ask(t, id, 1)
 	p := newAdmin(t)
 	restored := func() {
+		t.Helper()
+		p.ready() // before, nothing hears that a page is restored
 		ask[any](p, `dispatchEvent(new PageTransitionEvent("pageshow", {persisted: true})); 0`)
 	}
 	p.open("/studies/" + id + "/trials/1")

@@ -162,6 +162,9 @@ func TestAPlateOnPaper(t *testing.T) {
 	}
 	p.media(emulation.SetEmulatedMediaParams{})
 	p.audit("the sheet")
+	p.dark()
+	p.contrast("the sheet in the dark")
+	p.light()
 	p.press("Import their results")
 	p.fill("#f-text", "number;impurity;yield\n96;0,3;61,5\n2;0,31;71,25\n")
 	p.press("Check")

@@ -30,8 +30,9 @@ const soon = testwait.Timeout
 // works again once the database goes on.
 func TestFrozenDatabaseKeepsNobodyWaiting(t *testing.T) {
 	t.Parallel()
-	cluster := dbtest.Own(t)
-	d := open(t, cluster.URL(t))
+	server := dbtest.NewPrimary(t)
+	d := must.Get(db.Up(t.Context(), dbtest.URLOf(server), ""))(t)
+	t.Cleanup(d.Close)
 	service := serve(t, d)
 	snap := create(t, service, reactor())
 	_, numbers := ask(t, service, snap.ID, 3)
@@ -60,7 +61,7 @@ func TestFrozenDatabaseKeepsNobodyWaiting(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 	}
-	cluster.Freeze(t)
+	server.Freeze()
 	for wave := range 2 { // the first wave is under way when the database is found silent, the second comes after
 		var wait sync.WaitGroup
 		for name, do := range things {
@@ -76,7 +77,7 @@ func TestFrozenDatabaseKeepsNobodyWaiting(t *testing.T) {
 		}
 		wait.Wait()
 	}
-	cluster.Thaw(t)
+	server.Thaw()
 	for name, do := range things {
 		for giveUp := time.Now().Add(testwait.Timeout); ; {
 			err := do(t.Context())
@@ -97,8 +98,8 @@ func TestFrozenDatabaseKeepsNobodyWaiting(t *testing.T) {
 // so soon, to begin again.
 func TestAFrozenDatabaseIsNotWaitedForBeforeItIsMigrated(t *testing.T) {
 	t.Parallel()
-	cluster := dbtest.Own(t)
-	url, ctx := cluster.URL(t), t.Context()
+	server := dbtest.NewPrimary(t)
+	url, ctx := dbtest.URLOf(server), t.Context()
 	somebody := must.Get(pgx.Connect(ctx, url))(t)
 	defer somebody.Close(ctx)
 	must.Get(somebody.Exec(ctx, `SELECT pg_advisory_lock(hashtext('headroom migration'))`))(t)
@@ -109,11 +110,11 @@ func TestAFrozenDatabaseIsNotWaitedForBeforeItIsMigrated(t *testing.T) {
 		must.Do(t, somebody.QueryRow(ctx, `SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event = 'advisory'`).Scan(&waits))
 		return waits
 	})
-	cluster.Freeze(t)
+	server.Freeze()
 	if err := receive(t, began); !errors.Is(err, study.ErrUnavailable) {
 		t.Errorf("it got %v", err)
 	}
-	cluster.Thaw(t)
+	server.Thaw()
 	must.Get(somebody.Exec(ctx, `SELECT pg_advisory_unlock_all()`))(t)
 	must.Do(t, db.Migrate(ctx, url))
 }

@@ -16,7 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/db/dbtest"
 	"headroom/internal/http/sitetest"
 )
 
@@ -260,46 +259,6 @@ func asksBesideStreams(b *testing.B, count int) {
 	slices.Sort(took)
 	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "ask-p99-ms")
 	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "ask-p50-ms")
-}
-
-// BenchmarkTellOverHTTP compares POST …/tell, with its signing in and its answer, with a bare
-// transaction of the rows it writes, on a server that keeps what it commits. Clients, server and
-// PostgreSQL share the machine. Run it with -benchtime=10x.
-func BenchmarkTellOverHTTP(b *testing.B) {
-	const told = 300
-	url := dbtest.Own(b).URL(b)
-	s := sitetest.On(b, url)
-	s.Document = nil
-	var table strings.Builder
-	table.WriteString("temperature,catalyst,yield,impurity\n")
-	for i := range told + dbtest.LoadWaiting {
-		if i < told {
-			fmt.Fprintf(&table, "%d,A,%d.25,0.%d\n", 20+i%41, 40+i%37, 10+i%60)
-		} else {
-			fmt.Fprintf(&table, "%d,B,,\n", 20+i%41)
-		}
-	}
-	fill := func() (ids []string) {
-		for range dbtest.LoadStudies {
-			id := s.NewStudy(sitetest.Screen)
-			s.API("POST", "/studies/"+id+"/import", table.String(), "Content-Type", "text/csv").Want(200)
-			ids = append(ids, id)
-		}
-		return ids
-	}
-	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100}}
-	dbtest.CompareWithBare(b, url, fill, func(ctx context.Context, id string, i int) error {
-		path := fmt.Sprintf("/api/v1/studies/%s/trials/%d/tell", id, told+1+i)
-		answer, err := client.Do(s.Request(ctx, "POST", path, s.Admin, `{"metrics": {"yield": 71.25, "impurity": 0.31}}`))
-		if err != nil {
-			return err
-		}
-		defer answer.Body.Close()
-		if _, err := io.Copy(io.Discard, answer.Body); err != nil || answer.StatusCode != http.StatusOK {
-			return fmt.Errorf("status %d, %v", answer.StatusCode, err)
-		}
-		return nil
-	})
 }
 
 // longStudy is a study as people define them, of four settings and two limits under the default

@@ -133,8 +133,8 @@ func TestWhoIsBehindAProxy(t *testing.T) {
 // and those that do not need it as ever.
 func TestFrozenDatabaseIsToldSoon(t *testing.T) {
 	t.Parallel()
-	cluster := dbtest.Own(t)
-	s := sitetest.On(t, cluster.URL(t))
+	database := dbtest.NewPrimary(t)
+	s := sitetest.On(t, dbtest.URLOf(database))
 	id := s.NewStudy(sitetest.Screen)
 	s.API("POST", "/studies/"+id+"/ask", `{"count": 2}`).Want(201)
 	study := "/studies/" + id
@@ -166,7 +166,7 @@ func TestFrozenDatabaseIsToldSoon(t *testing.T) {
 	s.Call("GET", "/static/app.css", "", nil).Want(200)
 	stranger := s.API("POST", "/tokens", `{"name": "Stranger", "role": "viewer"}`).Want(201).JSON()["token"].(string) // to the figures, as yet
 	sitetest.Says(t, string(s.Call("GET", "/metrics", s.Admin, nil).Want(200).Body), "headroom_database_up 1")
-	cluster.Freeze(t)
+	database.Freeze()
 	for wave := range 2 {
 		var wait sync.WaitGroup
 		for _, r := range requests {
@@ -187,7 +187,7 @@ func TestFrozenDatabaseIsToldSoon(t *testing.T) {
 	}
 	sitetest.Says(t, string(s.Call("GET", "/metrics", s.Admin, nil).Want(200).Body), "headroom_database_up 0", "process_open_fds")
 	s.Call("GET", "/metrics", stranger, nil).Want(503)
-	cluster.Thaw(t)
+	database.Thaw()
 	testwait.Eventually(t, "the database answers again", func() bool { return s.Call("GET", "/readyz", "", nil).Status == 200 })
 	sitetest.Says(t, s.Log.String(), `"error":"the database is away`)
 	if log := s.Log.String(); strings.Contains(log, `"level":"ERROR"`) {

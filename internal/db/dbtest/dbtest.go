@@ -37,7 +37,6 @@ const template = "headroom_template"
 
 // Cluster is a PostgreSQL server with a migrated template database.
 type Cluster struct {
-	dir    string
 	server *pglocal.Server
 	admin  *pgxpool.Pool
 	count  atomic.Int64
@@ -82,7 +81,7 @@ func start(ctx context.Context, dir string, settings ...string) (*Cluster, error
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{dir: dir, server: server}
+	c := &Cluster{server: server}
 	if c.admin, err = pgxpool.New(ctx, server.URL); err != nil {
 		server.Stop()
 		return nil, err
@@ -102,11 +101,11 @@ func (c *Cluster) stop() {
 	c.server.Stop()
 }
 
-// Own starts a server for one test alone, which may freeze it or needs other settings (PostgreSQL's
-// own, name=value). It keeps what it commits, as a real server does, and stops when the test ends.
-func Own(t testing.TB, settings ...string) *Cluster {
+// Own starts a server for one test alone. It keeps what it commits, as a real server does, and stops
+// when the test ends.
+func Own(t testing.TB) *Cluster {
 	t.Helper()
-	c := must.Get(start(t.Context(), Folder(t), settings...))(t)
+	c := must.Get(start(t.Context(), Folder(t)))(t)
 	t.Cleanup(c.stop)
 	return c
 }

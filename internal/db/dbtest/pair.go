@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -29,7 +28,8 @@ type Pair struct {
 	Primary, Standby *Replica
 }
 
-// Replica is one of the two servers. It is not restarted when it dies.
+// Replica is a server for one test alone, which may kill and freeze it. It is not restarted when it
+// dies.
 type Replica struct {
 	t     testing.TB
 	dir   string // contains PostgreSQL's own folder and the socket
@@ -40,14 +40,21 @@ type Replica struct {
 // NewPair starts two servers. With synchronous the primary's commits wait for the standby.
 func NewPair(t testing.TB, synchronous bool) *Pair {
 	t.Helper()
-	p := &Pair{Primary: newReplica(t), Standby: newReplica(t)}
-	p.Primary.run("initdb", "-D", p.Primary.data(), "--username=headroom", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync")
-	p.Primary.Start()
+	p := &Pair{Primary: NewPrimary(t), Standby: newReplica(t)}
 	p.Standby.Follow(p.Primary)
 	if synchronous {
 		p.Primary.RequireStandby()
 	}
 	return p
+}
+
+// NewPrimary starts a server that no other follows, with an empty database.
+func NewPrimary(t testing.TB) *Replica {
+	t.Helper()
+	r := newReplica(t)
+	r.run("initdb", "-D", r.data(), "--username=headroom", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync")
+	r.Start()
+	return r
 }
 
 // RequireStandby makes a primary's commits wait for its standby.
@@ -147,9 +154,31 @@ func (r *Replica) Kill() {
 	}
 }
 
-// Freeze suspends every process of the server, as on a machine that hangs; Thaw resumes them.
-func (r *Replica) Freeze() { r.t.Helper(); freeze(r.t, r.cmd.Process.Pid) }
-func (r *Replica) Thaw()   { r.t.Helper(); thaw(r.t, r.cmd.Process.Pid) }
+// Freeze suspends every process of the server, as on a machine that hangs: connections stay open,
+// and nobody answers.
+func (r *Replica) Freeze() {
+	r.t.Helper()
+	postmaster := r.cmd.Process.Pid
+	r.send(postmaster, syscall.SIGSTOP) // first, so that it starts no more
+	for _, child := range children(r.t, postmaster) {
+		r.send(child, syscall.SIGSTOP)
+	}
+}
+
+// Thaw resumes them.
+func (r *Replica) Thaw() {
+	r.t.Helper()
+	for _, process := range append(children(r.t, r.cmd.Process.Pid), r.cmd.Process.Pid) {
+		r.send(process, syscall.SIGCONT)
+	}
+}
+
+func (r *Replica) send(process int, signal syscall.Signal) {
+	r.t.Helper()
+	if err := syscall.Kill(process, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
+		r.t.Fatalf("%v to process %d: %v", signal, process, err)
+	}
+}
 
 // Promote makes a standby a primary. It polls, because waiting for the promotion would be a query
 // for which the standby's replay waits.
@@ -191,55 +220,6 @@ func (r *Replica) ask(do func(ctx context.Context, conn *pgx.Conn) error) error 
 	}
 	defer conn.Close(ctx)
 	return do(ctx, conn)
-}
-
-// Freeze suspends every process of the cluster, as on a machine that hangs: connections stay open,
-// and nobody answers. At the end of the test Thaw is called.
-func (c *Cluster) Freeze(t testing.TB) {
-	t.Helper()
-	t.Cleanup(func() { c.Thaw(t) })
-	freeze(t, c.postmaster(t))
-}
-
-// Thaw resumes them.
-func (c *Cluster) Thaw(t testing.TB) {
-	t.Helper()
-	thaw(t, c.postmaster(t))
-}
-
-func freeze(t testing.TB, postmaster int) {
-	t.Helper()
-	send(t, postmaster, syscall.SIGSTOP) // first, so that it starts no more
-	for _, child := range children(t, postmaster) {
-		send(t, child, syscall.SIGSTOP)
-	}
-}
-
-func thaw(t testing.TB, postmaster int) {
-	t.Helper()
-	for _, child := range children(t, postmaster) {
-		send(t, child, syscall.SIGCONT)
-	}
-	send(t, postmaster, syscall.SIGCONT)
-}
-
-func send(t testing.TB, process int, signal syscall.Signal) {
-	t.Helper()
-	if err := syscall.Kill(process, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
-		t.Fatalf("%v to process %d: %v", signal, process, err)
-	}
-}
-
-// postmaster returns the cluster's first process from its pid file.
-func (c *Cluster) postmaster(t testing.TB) int {
-	t.Helper()
-	content := must.Get(os.ReadFile(filepath.Join(c.dir, "postgres", "postmaster.pid")))(t)
-	first, _, _ := bytes.Cut(content, []byte("\n"))
-	process, err := strconv.Atoi(string(first))
-	if err != nil || process <= 1 {
-		t.Fatalf("no process stands in %q", content)
-	}
-	return process
 }
 
 // children returns the processes that parent started.

@@ -57,10 +57,9 @@ type Store[S Source[S]] struct {
 	recent  *list.List           // of *entry[S], the most recently used first
 	things  map[string]*thing[S] // by id
 	flights map[key]*flight[S]
-	held    map[*version[S]]int // versions from which values are being derived, with the number of those
-	lines   scheduler.Queues    // queues of background work, by id
-
-	tasks taskList
+	held    map[*version[S]]int   // versions from which values are being derived, with the number of those
+	lines   scheduler.Queues      // queues of background work, by id
+	tasks   map[taskKey]*Progress // the last of each kind for each thing
 }
 
 type thing[S Source[S]] struct {
@@ -103,7 +102,7 @@ type key struct {
 func New[S Source[S]](limit int64, places int, large any, log *slog.Logger) *Store[S] {
 	return &Store[S]{
 		Scheduler: scheduler.New(places), Jobs: supervisor.New(log), large: large, limit: limit,
-		recent: list.New(), things: map[string]*thing[S]{}, flights: map[key]*flight[S]{}, held: map[*version[S]]int{},
+		recent: list.New(), things: map[string]*thing[S]{}, flights: map[key]*flight[S]{}, held: map[*version[S]]int{}, tasks: map[taskKey]*Progress{},
 	}
 }
 
@@ -187,13 +186,6 @@ func (s *Store[S]) kept(k key) *version[S] {
 		return t.versions[at]
 	}
 	return nil
-}
-
-// wouldKeep reports whether a value with that key would be cached now.
-func (s *Store[S]) wouldKeep(k key) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.kept(k) != nil
 }
 
 // hold protects a version from eviction (by = 1), until it is called with −1 as often.
@@ -549,8 +541,7 @@ func (s *Store[S]) run(ctx context.Context, k key, f *flight[S], do func(ctx con
 		return err
 	})
 	var bytes int64
-	kept := err == nil && s.wouldKeep(k)
-	if kept {
+	if err == nil {
 		bytes = bytesOf(value)
 	}
 	s.mu.Lock()
@@ -559,7 +550,7 @@ func (s *Store[S]) run(ctx context.Context, k key, f *flight[S], do func(ctx con
 		return
 	}
 	delete(s.flights, k)
-	if f.value, f.err = value, err; kept {
+	if f.value, f.err = value, err; err == nil {
 		s.keep(k, value, bytes)
 	}
 	if f.lease != nil && f.lease.Stop() { // a caller who comes back finds the cached value

@@ -3,7 +3,6 @@ package derived
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 )
 
@@ -32,83 +31,74 @@ var (
 // mostTasks is how many ended tasks are remembered.
 const mostTasks = 2000
 
-// taskList has the last task of each kind for each thing.
-type taskList struct {
-	mutex sync.Mutex
-	last  map[taskKey]*Progress
-}
-
 type taskKey struct{ kind, id string }
 
 // Begin starts work as the thing's task. If it cannot be started, the error is ErrGoing, ErrBusy or
 // supervisor.ErrStopping.
 func (s *Store[S]) Begin(task Task, id string, wanted int64, work func(ctx context.Context) error) error {
 	one := &Progress{Wanted: wanted, Going: true}
-	if err := s.tasks.begin(task, id, one); err != nil {
+	if err := s.addTask(task, id, one); err != nil {
 		return err
 	}
-	err := s.Jobs.Go(context.Background(), task.Kind, id, task.Limit, work, func(err error) { s.tasks.end(one, err) })
+	end := func(err error) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		one.Going, one.Failed = false, err
+	}
+	err := s.Jobs.Go(context.Background(), task.Kind, id, task.Limit, work, end)
 	if err != nil {
-		s.tasks.end(one, err)
+		end(err)
 	}
 	return err
 }
 
-// Progress returns the state of the thing's last task; known is false if there is none.
-func (s *Store[S]) Progress(task Task, id string) (last Progress, known bool) {
-	s.tasks.with(task, id, func(one *Progress) { last, known = *one, true })
-	return last, known
-}
-
-// Advance sets how much of the thing's running task is done, which done computes from its progress.
-func (s *Store[S]) Advance(task Task, id string, done func(now Progress) int64) {
-	s.tasks.with(task, id, func(one *Progress) {
-		if one.Going {
-			one.Done = done(*one)
-		}
-	})
-}
-
-// Stop marks the thing's running task as stopped; the work is expected to check its progress.
-func (s *Store[S]) Stop(task Task, id string) {
-	s.tasks.with(task, id, func(one *Progress) { one.Stopped = one.Stopped || one.Going })
-}
-
-func (b *taskList) with(task Task, id string, do func(one *Progress)) {
-	b.mutex.Lock()
-	defer b.mutex.Unlock()
-	if one := b.last[taskKey{task.Kind, id}]; one != nil {
-		do(one)
-	}
-}
-
-func (b *taskList) begin(task Task, id string, one *Progress) error {
-	b.mutex.Lock()
-	defer b.mutex.Unlock()
+func (s *Store[S]) addTask(task Task, id string, one *Progress) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	key, going := taskKey{task.Kind, id}, 0
-	if before := b.last[key]; before != nil && before.Going {
+	if before := s.tasks[key]; before != nil && before.Going {
 		return ErrGoing
 	}
-	for other, last := range b.last {
+	for other, last := range s.tasks {
 		switch {
 		case last.Going && other.kind == task.Kind:
 			going++
-		case !last.Going && len(b.last) >= mostTasks:
-			delete(b.last, other)
+		case !last.Going && len(s.tasks) >= mostTasks:
+			delete(s.tasks, other)
 		}
 	}
 	if task.AtOnce > 0 && going >= task.AtOnce {
 		return ErrBusy
 	}
-	if b.last == nil {
-		b.last = map[taskKey]*Progress{}
-	}
-	b.last[key] = one
+	s.tasks[key] = one
 	return nil
 }
 
-func (b *taskList) end(one *Progress, err error) {
-	b.mutex.Lock()
-	defer b.mutex.Unlock()
-	one.Going, one.Failed = false, err
+// Progress returns the state of the thing's last task; known is false if there is none.
+func (s *Store[S]) Progress(task Task, id string) (last Progress, known bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	one := s.tasks[taskKey{task.Kind, id}]
+	if one == nil {
+		return last, false
+	}
+	return *one, true
+}
+
+// Advance sets how much of the thing's running task is done, which done computes from its progress.
+func (s *Store[S]) Advance(task Task, id string, done func(now Progress) int64) {
+	s.whileGoing(task, id, func(one *Progress) { one.Done = done(*one) })
+}
+
+// Stop marks the thing's running task as stopped; the work is expected to check its progress.
+func (s *Store[S]) Stop(task Task, id string) {
+	s.whileGoing(task, id, func(one *Progress) { one.Stopped = true })
+}
+
+func (s *Store[S]) whileGoing(task Task, id string, do func(one *Progress)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if one := s.tasks[taskKey{task.Kind, id}]; one != nil && one.Going {
+		do(one)
+	}
 }

@@ -92,19 +92,19 @@ func TestTasksGoOnByThemselves(t *testing.T) {
 // Where too many tasks are known, those that go on stay.
 func TestTasksThatGoOnAreNotForgotten(t *testing.T) {
 	t.Parallel()
-	var book taskList
+	s := newStore(t, 1<<20)
 	begin := func(kind, id string) *Progress {
 		t.Helper()
 		one := &Progress{Going: true}
-		must.Do(t, book.begin(Task{Kind: kind}, id, one))
+		must.Do(t, s.addTask(Task{Kind: kind}, id, one))
 		return one
 	}
 	going := begin("work", "going")
 	for i := range 2 * mostTasks {
-		book.end(begin("other", fmt.Sprint(i)), nil)
+		begin("other", fmt.Sprint(i)).Going = false
 	}
-	if len(book.last) > mostTasks || book.last[taskKey{"work", "going"}] != going {
-		t.Errorf("%d are known", len(book.last))
+	if len(s.tasks) > mostTasks || s.tasks[taskKey{"work", "going"}] != going {
+		t.Errorf("%d are known", len(s.tasks))
 	}
 }
 

@@ -37,7 +37,8 @@ func (k *KeptRows) Each(ctx context.Context, id string, use func(study.KeptRows)
 	return unavailable(ctx, err)
 }
 
-// Keep replaces what is stored for a study by the wanted rows, as far as there is room.
+// Keep replaces what is stored for a study by the wanted rows, as far as there is room, and deletes
+// the rows of the studies whose rows were stored longest ago.
 func (k *KeptRows) Keep(ctx context.Context, id string, wanted iter.Seq2[study.RowsKey, func() study.KeptRows]) error {
 	sizes, err := k.sizes(ctx, id)
 	if err != nil {
@@ -52,17 +53,27 @@ func (k *KeptRows) Keep(ctx context.Context, id string, wanted iter.Seq2[study.R
 			if size = int64(len(made.Numbers)); size > left {
 				break
 			}
-			if err := k.insert(ctx, id, made); err != nil {
-				return err
+			_, err := k.db.in(ctx).Exec(ctx, `
+				INSERT INTO kept_rows (study_id, key, first, numbers, sum, kept_at) VALUES ($1, $2, $3, $4, $5, $6)
+				ON CONFLICT DO NOTHING`, id, made.Key[:], made.First, made.Numbers, made.Sum[:], k.db.now())
+			if err != nil {
+				return unavailable(ctx, err)
 			}
 		}
 		left -= size
 		kept = append(kept, key[:])
 	}
-	if err := k.deleteExcept(ctx, id, kept); err != nil {
-		return err
+	if _, err := k.db.in(ctx).Exec(ctx, `DELETE FROM kept_rows WHERE study_id = $1 AND key <> ALL ($2)`, id, kept); err != nil {
+		return unavailable(ctx, err)
 	}
-	return k.makeRoom(ctx)
+	_, err = k.db.in(ctx).Exec(ctx, `
+		WITH sizes AS (
+			SELECT study_id, sum(octet_length(numbers)) AS bytes, max(kept_at) AS last FROM kept_rows GROUP BY study_id
+		), reaching AS (
+			SELECT study_id, sum(bytes) OVER (ORDER BY last DESC, study_id) AS bytes FROM sizes
+		)
+		DELETE FROM kept_rows USING reaching WHERE kept_rows.study_id = reaching.study_id AND reaching.bytes > $1`, k.most)
+	return unavailable(ctx, err)
 }
 
 // sizes returns the number of bytes stored for a study under each key.
@@ -78,32 +89,8 @@ func (k *KeptRows) sizes(ctx context.Context, id string) (map[study.RowsKey]int6
 	return there, unavailable(ctx, err)
 }
 
-func (k *KeptRows) insert(ctx context.Context, id string, rows study.KeptRows) error {
-	_, err := k.db.in(ctx).Exec(ctx, `
-		INSERT INTO kept_rows (study_id, key, first, numbers, sum, kept_at) VALUES ($1, $2, $3, $4, $5, $6)
-		ON CONFLICT DO NOTHING`, id, rows.Key[:], rows.First, rows.Numbers, rows.Sum[:], k.db.now())
-	return unavailable(ctx, err)
-}
-
 // Forget deletes everything stored for a study.
 func (k *KeptRows) Forget(ctx context.Context, id string) error {
-	return k.deleteExcept(ctx, id, [][]byte{})
-}
-
-// deleteExcept deletes everything stored for a study except under these keys.
-func (k *KeptRows) deleteExcept(ctx context.Context, id string, keys [][]byte) error {
-	_, err := k.db.in(ctx).Exec(ctx, `DELETE FROM kept_rows WHERE study_id = $1 AND key <> ALL ($2)`, id, keys)
-	return unavailable(ctx, err)
-}
-
-// makeRoom deletes the rows of the studies whose rows were stored longest ago.
-func (k *KeptRows) makeRoom(ctx context.Context) error {
-	_, err := k.db.in(ctx).Exec(ctx, `
-		WITH sizes AS (
-			SELECT study_id, sum(octet_length(numbers)) AS bytes, max(kept_at) AS last FROM kept_rows GROUP BY study_id
-		), reaching AS (
-			SELECT study_id, sum(bytes) OVER (ORDER BY last DESC, study_id) AS bytes FROM sizes
-		)
-		DELETE FROM kept_rows USING reaching WHERE kept_rows.study_id = reaching.study_id AND reaching.bytes > $1`, k.most)
+	_, err := k.db.in(ctx).Exec(ctx, `DELETE FROM kept_rows WHERE study_id = $1`, id)
 	return unavailable(ctx, err)
 }

@@ -51,7 +51,6 @@ type line struct {
 	took durations
 }
 
-// benchmark declares the flags and measures what they ask for.
 func benchmark(set *flag.FlagSet) action {
 	var b bench
 	nonEmptyFlag(set, "only", "measure only what has this in its name, as in ask, restart, import, state, history, clients",
@@ -77,7 +76,6 @@ func benchmark(set *flag.FlagSet) action {
 	}
 }
 
-// run measures on a server of its own.
 func (b *bench) run(ctx context.Context, measures []measure) error {
 	quiet := &slog.HandlerOptions{Level: slog.LevelWarn}
 	slog.SetDefault(slog.New(slog.NewTextHandler(os.Stderr, quiet)))
@@ -96,7 +94,6 @@ func (b *bench) run(ctx context.Context, measures []measure) error {
 	})
 }
 
-// referenceRows is the size of the factor that times are compared with.
 const referenceRows = 1000
 
 // measureReference measures five such factors on one thread each.
@@ -120,7 +117,6 @@ func (b *bench) measureReference() error {
 	return nil
 }
 
-// time adds how long do takes.
 func (t *durations) time(do func() error) error {
 	began := time.Now()
 	err := do()
@@ -201,7 +197,6 @@ var (
 	defaults = benchKind{name: "default"}
 )
 
-// titled returns the name of what is done in a study of this kind that begins with so many trials.
 func (k benchKind) titled(trials int, what string) string {
 	return fmt.Sprintf("%s, %d trials: %s", k.name, trials, what)
 }
@@ -218,7 +213,6 @@ type askedTrial struct {
 	Parameters map[string]float64
 }
 
-// makeStudy makes a study and imports so many trials.
 func makeStudy(ctx context.Context, s *benchServer, kind benchKind, trials int) (*benchStudy, error) {
 	parameters := lists.Map([]string{"a", "b", "c", "d"}, func(name string) string {
 		return fmt.Sprintf(`{"name": %q, "type": "real", "low": 0, "high": 1}`, name)
@@ -285,7 +279,6 @@ func (s *benchStudy) tell(ctx context.Context) error {
 	return s.call(ctx, http.MethodPost, path, jsonKind, body, nil)
 }
 
-// round asks for a trial and tells its results, and adds how long each took.
 func (s *benchStudy) round(ctx context.Context, asks, tells *durations) error {
 	if err := asks.time(func() error { return s.ask(ctx) }); err != nil {
 		return err
@@ -336,7 +329,6 @@ func ask(ctx context.Context, study *benchStudy, t *durations) error {
 // keeps of a long study.
 const quiet = 8 * time.Second
 
-// askAfterRestart asks a server that has nothing cached.
 func (b *bench) askAfterRestart(ctx context.Context, study *benchStudy, t *durations) error {
 	if b.trials >= optimizer.KeptFrom {
 		time.Sleep(quiet)
@@ -347,7 +339,6 @@ func (b *bench) askAfterRestart(ctx context.Context, study *benchStudy, t *durat
 	return ask(ctx, study, t)
 }
 
-// tellAndAsk tells the results of a trial and then asks for the next.
 func tellAndAsk(ctx context.Context, study *benchStudy, t *durations) error {
 	if study.waiting.Number == 0 {
 		if err := study.ask(ctx); err != nil {
@@ -391,7 +382,6 @@ func (b *bench) askAfterImport(ctx context.Context, s *benchServer) ([]line, err
 	return []line{{defaults.titled(b.trials, "first ask after an import"), times}}, nil
 }
 
-// trialsOfClient is how many trials each of many clients asks for and tells.
 const trialsOfClient = 5
 
 // crowd has many clients work on one default study, each asking for a trial, telling its results
@@ -459,7 +449,6 @@ func withSite(ctx context.Context, do func(s *benchServer) error) error {
 	})
 }
 
-// start starts a server with nothing cached, and returns once it answers.
 func (s *benchServer) start(ctx context.Context) error {
 	c := config{listen: "127.0.0.1:0"}
 	listener, err := net.Listen("tcp", c.listen)

@@ -98,7 +98,6 @@ Settings come from the environment:
   HEADROOM_TRUSTED_PROXIES  networks whose X-Forwarded-For is believed, as in 10.0.0.0/8,192.168.1.7/32
 `
 
-// help prints every command, or one command's own help.
 func help(_ context.Context, args []string) error {
 	if len(args) > 0 {
 		one, err := findCommand(args[0])
@@ -127,12 +126,10 @@ func findCommand(name string) (command, error) {
 	return one, nil
 }
 
-// usage returns the command with its arguments.
 func (one command) usage() string {
 	return strings.TrimSpace(one.name + " " + one.takes)
 }
 
-// flags returns the command's flags and its action.
 func (one command) flags() (*flag.FlagSet, action) {
 	set := flag.NewFlagSet(one.name, flag.ContinueOnError)
 	set.SetOutput(io.Discard)
@@ -177,7 +174,6 @@ func (one command) perform(ctx context.Context, args []string) error {
 	return do(ctx, plain)
 }
 
-// argumentRange returns how many arguments the command takes.
 func (one command) argumentRange() (least, most int) {
 	repeated := strings.Contains(one.takes, "…")
 	needed, optional, _ := strings.Cut(strings.ReplaceAll(one.takes, "…", ""), "[")
@@ -201,7 +197,6 @@ func link(ctx context.Context, c config, _ []string) error {
 	})
 }
 
-// token makes an API token and prints it, this once.
 func token(set *flag.FlagSet) action {
 	name := set.String("name", "script", "what the ledger calls it")
 	role := set.String("role", string(account.Operator), "admin, operator or viewer")
@@ -351,7 +346,6 @@ fish:  headroom completion fish | source
 
 Put the line into ~/.bashrc, ~/.zshrc or ~/.config/fish/config.fish.`
 
-// completion prints a shell's script, which completes commands, flags and, elsewhere, files.
 func completion(_ context.Context, args []string) error {
 	switch args[0] {
 	case "bash":

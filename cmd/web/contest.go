@@ -22,7 +22,6 @@ import (
 	"headroom/internal/study/design"
 )
 
-// contestFlags are the flags of all commands that play games.
 type contestFlags struct {
 	command, folder string
 	seeds, workers  int
@@ -111,7 +110,6 @@ func readPlayers(names, settings string) ([]lab.Entrant, error) {
 	return list, err
 }
 
-// hasLabel reports whether a player has that label.
 func hasLabel(label string, players []lab.Entrant) bool {
 	return slices.ContainsFunc(players, func(e lab.Entrant) bool { return e.Label == label })
 }
@@ -181,7 +179,6 @@ type progress struct {
 	drawn    time.Time // the last time
 }
 
-// redrawInterval is the least time between two drawings of the bar.
 const redrawInterval = 200 * time.Millisecond
 
 func (p *progress) round() {

@@ -47,7 +47,6 @@ func run(args []string) error {
 	return err
 }
 
-// perform runs the command that the words of the command line name.
 func perform(ctx context.Context, args []string) error {
 	name := "serve"
 	switch {

@@ -34,7 +34,6 @@ asks.csv to -out. Finished games are kept there: the same command goes on where 
 // defaultAlgorithm stands for the algorithm of a study that names none.
 const defaultAlgorithm = "default"
 
-// rehearsalFlags are the flags of both rehearse and judge.
 type rehearsalFlags struct {
 	contestFlags
 	lab.Rehearsal
@@ -85,7 +84,6 @@ func (r *rehearsalFlags) enter(ctx context.Context, settings, model string, hori
 	return nil
 }
 
-// judge declares the flags and plays the standard set.
 func judge(set *flag.FlagSet) action {
 	var r rehearsalFlags
 	r.flags(set, 10, "judge")
@@ -109,7 +107,6 @@ func judge(set *flag.FlagSet) action {
 	}
 }
 
-// rehearse declares the flags and plays what they ask for.
 func rehearse(set *flag.FlagSet) action {
 	var r rehearsalFlags
 	names := set.String("problem", "", "problems by name, separated by commas")
@@ -162,7 +159,6 @@ func rehearse(set *flag.FlagSet) action {
 	}
 }
 
-// appendTo collects the values of a flag that may be given more than once.
 func appendTo(list *[]string) func(text string) error {
 	return func(text string) error { *list = append(*list, text); return nil }
 }

@@ -65,7 +65,6 @@ type remote struct {
 const remoteHelp = `It asks the server at HEADROOM_URL (else the one of this machine) with the API token in HEADROOM_TOKEN, which “headroom token” makes on the
 server's machine. Flags may stand anywhere.`
 
-// remoteAction returns the action of a command that asks a server.
 func remoteAction(set *flag.FlagSet, do func(ctx context.Context, r *remote, args []string) error) action {
 	asJSON := set.Bool("json", false, "write the server's answer as it is")
 	return configured(func(ctx context.Context, c config, args []string) error {
@@ -211,7 +210,6 @@ type timedBody struct {
 	timer   *time.Timer // runs while the server is waited for
 }
 
-// listen starts waiting for an answer.
 func (r *remote) listen(ctx context.Context) *timedBody {
 	ctx, end := context.WithCancelCause(ctx)
 	silence := cmp.Or(r.silence, math.MaxInt64) // 0 = forever
@@ -238,7 +236,6 @@ func (l *timedBody) orSilence(err error) error {
 	return err
 }
 
-// noteWaiting says once that the server is waited for.
 func (r *remote) noteWaiting() {
 	if !r.waiting {
 		fmt.Fprintf(r.asides, "headroom: the server at %s does not answer; waiting for it\n", r.address)
@@ -263,7 +260,6 @@ func explainError(address string, err error) error {
 	return err
 }
 
-// refusal returns the error of an answer that refuses a request, else nil.
 func refusal(response *http.Response) error {
 	if response.StatusCode < http.StatusBadRequest {
 		return nil
@@ -453,7 +449,6 @@ func readNumber(metric, text string) (float64, error) {
 	return value, nil
 }
 
-// importRemote sends a table and says which trials it made or changed.
 func importRemote(set *flag.FlagSet) action {
 	query := url.Values{}
 	option := func(flag, name, meaning string) {
@@ -616,7 +611,6 @@ func health(ctx context.Context, c config, _ []string) error {
 	return say("ready")
 }
 
-// ready asks the server at address whether it is ready.
 func ready(ctx context.Context, client *http.Client, address string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"/readyz", nil)
 	if err != nil {

@@ -40,7 +40,6 @@ const (
 const serveHelp = `It prints a sign-in link for the first admin, good once and for ten minutes, when its output is a terminal; if that goes to a
 file, “headroom link” prints one while the server runs, started with the same settings and by the same user.`
 
-// serve runs the server until a signal.
 func serve(set *flag.FlagSet) action {
 	wantsLink := set.Bool("print-link", false, "print a sign-in link even when nobody seems to be looking")
 	return configured(func(ctx context.Context, c config, _ []string) error { return serveUntil(ctx, c, *wantsLink) })
@@ -164,7 +163,6 @@ func setLog() {
 	slog.SetDefault(slog.New(handler))
 }
 
-// config is what the environment says.
 type config struct {
 	listen         string
 	publicURL      string // "" = derived from the address listened on

@@ -17,7 +17,6 @@ const simulateHelp = `It needs -problem P and -algorithm A[,B...], plays over se
 summary.txt and figure.svg to -out. Finished seeds are kept there: the same command goes on where it was stopped. An algorithm can be given a
 label, as in "a=ckb-ucb,b=ckb-ucb", to be played with different settings. “headroom simulate -list” names the problems and the algorithms.`
 
-// simulate declares the flags and plays what they ask for.
 func simulate(set *flag.FlagSet) action {
 	var p contestFlags
 	var e lab.Experiment
@@ -82,7 +81,6 @@ func simulate(set *flag.FlagSet) action {
 	}
 }
 
-// optionalNumber reads a number that may be absent.
 func optionalNumber(to **float64) func(text string) error {
 	return func(text string) error {
 		if json.Unmarshal([]byte(text), to) != nil || *to == nil {

@@ -282,7 +282,6 @@ type Invalid struct {
 
 func (e *Invalid) Error() string { return e.Field + ": " + e.Message }
 
-// longestName in characters.
 const longestName = 200
 
 // NewToken describes a token to be created.

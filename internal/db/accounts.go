@@ -24,7 +24,6 @@ type Accounts struct {
 // useResolution is the precision of times of last use, so that not every request writes.
 const useResolution = time.Minute
 
-// Authenticate identifies a token, session or share by its secret, and records its use.
 func (a *Accounts) Authenticate(ctx context.Context, secret string) (account.Identity, error) {
 	var who account.Identity
 	var expires, used *time.Time
@@ -98,7 +97,6 @@ func (a *Accounts) changeOne(ctx context.Context, statement string, args ...any)
 	})
 }
 
-// credential is what is stored of a new credential of any kind.
 type credential struct {
 	kind          string
 	name          string
@@ -125,7 +123,6 @@ const unspent = `(used_at IS NULL OR kind NOT IN ('sign_in', 'invite'))`
 // inForce holds for credentials that are valid at $1.
 const inForce = unspent + ` AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $1)`
 
-// insert stores a credential and returns its columns and its secret.
 func insert[T any](ctx context.Context, tx pgx.Tx, now time.Time, columns string, c credential) (made T, secret string, err error) {
 	secret = cmp.Or(c.secret, account.NewSecret())
 	stored, err := collect(ctx, tx, pgx.RowToStructByName[T], `
@@ -218,7 +215,6 @@ func (a *Accounts) addPerson(ctx context.Context, q querier, name string, role a
 	return p, err
 }
 
-// SetRole changes a person's role from their next request on.
 func (a *Accounts) SetRole(ctx context.Context, personID string, role account.Role) error {
 	if err := account.CheckRole(role); err != nil {
 		return err
@@ -324,7 +320,6 @@ func (a *Accounts) Tokens(ctx context.Context) ([]account.Token, error) {
 		SELECT `+tokenColumns+` FROM credentials WHERE kind = 'token' ORDER BY created_at DESC, id`)
 }
 
-// RevokeToken ends a token at once.
 func (a *Accounts) RevokeToken(ctx context.Context, id string) error {
 	return a.changeOne(ctx, revoke+`kind = 'token' AND id = $2`, a.db.now(), id)
 }
@@ -398,7 +393,6 @@ func (a *Accounts) ForgetPINs(ctx context.Context, personID string) error {
 	})
 }
 
-// PINs returns the devices on which a person can sign in by a PIN, the last used first.
 func (a *Accounts) PINs(ctx context.Context, personID string) ([]account.PIN, error) {
 	return collect(ctx, a.db.in(ctx), pgx.RowToStructByPos[account.PIN], `
 		SELECT browser, last_used FROM pins WHERE person_id = $1 AND last_used > $2 ORDER BY last_used DESC, device`, personID, a.db.now().Add(-account.SessionLife))
@@ -480,7 +474,6 @@ func (a *Accounts) Sessions(ctx context.Context, personID string) ([]account.Ses
 		WHERE kind = 'session' AND person_id = $2 AND `+inForce+` ORDER BY used_at DESC, id`, a.db.now(), personID)
 }
 
-// EndSession signs a browser out at once.
 func (a *Accounts) EndSession(ctx context.Context, personID, id string) error {
 	return a.changeOne(ctx, revoke+`kind = 'session' AND person_id = $2 AND id = $3`, a.db.now(), personID, id)
 }
@@ -491,7 +484,6 @@ func (a *Accounts) CreateSignInLink(ctx context.Context, by account.Identity, pe
 	})
 }
 
-// CreateInvite makes a link that creates a person.
 func (a *Accounts) CreateInvite(ctx context.Context, by account.Identity, want account.NewInvite) (account.Link, string, error) {
 	now := a.db.now()
 	if err := want.Check(now); err != nil {
@@ -509,7 +501,6 @@ func (a *Accounts) Invites(ctx context.Context) ([]account.Link, error) {
 		SELECT `+linkColumns+` FROM credentials WHERE kind = 'invite' ORDER BY created_at DESC, id`)
 }
 
-// RevokeInvite ends an invite that nobody has used.
 func (a *Accounts) RevokeInvite(ctx context.Context, id string) error {
 	return a.changeOne(ctx, revoke+`kind = 'invite' AND id = $2`, a.db.now(), id)
 }
@@ -518,7 +509,6 @@ func (a *Accounts) Look(ctx context.Context, secret string) (account.Link, error
 	return a.usableLink(ctx, a.db.in(ctx), secret)
 }
 
-// usableLink returns the link with a secret if it can be used.
 func (a *Accounts) usableLink(ctx context.Context, q querier, secret string) (account.Link, error) {
 	found, err := collect(ctx, q, pgx.RowToStructByName[account.Link], `
 		SELECT `+linkColumns+` FROM credentials WHERE hash = $1 AND kind IN ('sign_in', 'invite')`, account.Hash(secret))
@@ -586,7 +576,6 @@ func (a *Accounts) Shares(ctx context.Context, studyID string) ([]account.Share,
 		SELECT `+shareColumns+` FROM credentials WHERE kind = 'share' AND study_id = $1 ORDER BY created_at DESC, id`, studyID)
 }
 
-// RevokeShare ends a link at once for everybody who has opened it.
 func (a *Accounts) RevokeShare(ctx context.Context, studyID, id string) error {
 	return a.changeOne(ctx, revoke+`kind = 'share' AND study_id = $2 AND id = $3`, a.db.now(), studyID, id)
 }

@@ -46,7 +46,6 @@ type backupTable struct {
 	Columns []string `json:"columns"`
 }
 
-// copy returns the COPY statement for a table in a direction.
 func (t backupTable) copy(direction string) string {
 	columns := lists.Map(t.Columns, func(name string) string { return pgx.Identifier{name}.Sanitize() })
 	return fmt.Sprintf("COPY %s (%s) %s", pgx.Identifier{t.Name}.Sanitize(), strings.Join(columns, ", "), direction)
@@ -141,7 +140,6 @@ func restore(ctx context.Context, url string, r io.Reader) error {
 	return Migrate(ctx, url)
 }
 
-// requireEmpty returns an error if the database has any of our rows.
 func requireEmpty(ctx context.Context, conn *pgx.Conn) error {
 	for _, table := range backupTables {
 		var filled bool
@@ -175,7 +173,6 @@ func checkLedgers(ctx context.Context, tx pgx.Tx) (damaged []string, err error) 
 	return damaged, err
 }
 
-// damagedError turns damaged ledgers into an error.
 func damagedError(damaged []string, err error) error {
 	if err == nil && len(damaged) > 0 {
 		err = errors.New(strings.Join(damaged, "; "))

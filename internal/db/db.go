@@ -120,7 +120,6 @@ func (d *DB) Room(ctx context.Context) (taken, opened int32, err error) {
 	return taken, 1 + d.pool.Config().MaxConns + d.Studies.locks.Config().MaxConns, unavailable(ctx, err)
 }
 
-// open connects to a migrated database and starts the background work.
 func (f *fence) open(ctx context.Context, url string) (*DB, error) {
 	config, err := poolConfig(url)
 	if err != nil {
@@ -171,7 +170,6 @@ func (f *fence) open(ctx context.Context, url string) (*DB, error) {
 	return d, nil
 }
 
-// poolConfig parses url and sets what it leaves open.
 func poolConfig(url string) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
@@ -192,7 +190,6 @@ func poolConfig(url string) (*pgxpool.Config, error) {
 	return config, nil
 }
 
-// milliseconds returns a duration in the form of PostgreSQL's settings.
 func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
 func prepareConfig(config *pgconn.Config) {
@@ -203,7 +200,6 @@ func prepareConfig(config *pgconn.Config) {
 	config.RuntimeParams["timezone"] = "UTC"
 }
 
-// start runs the background work until Close.
 func (d *DB) start() {
 	d.running, d.stop = context.WithCancel(context.Background())
 	for _, work := range []func(context.Context){d.listener.run, d.listener.watch, d.notifier.run, d.cleanUp} {
@@ -242,7 +238,6 @@ func (d *DB) transact(ctx context.Context, do func(tx pgx.Tx) error) error {
 	return d.confirmDone(ctx, timeline, unavailable(ctx, err))
 }
 
-// transactionKey is the context key of the transaction of Once.
 type transactionKey struct{}
 
 // querier is a pool or a transaction.
@@ -261,7 +256,6 @@ func (d *DB) in(ctx context.Context) querier {
 	return d.pool
 }
 
-// collect runs a query and collects its rows with scan.
 func collect[T any](ctx context.Context, q querier, scan pgx.RowToFunc[T], sql string, args ...any) ([]T, error) {
 	rows, _ := q.Query(ctx, sql, args...) // CollectRows returns its error
 	found, err := pgx.CollectRows(rows, scan)

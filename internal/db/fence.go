@@ -311,7 +311,6 @@ func (f *fence) behind(is identity, why string) error {
 	}
 }
 
-// logRefusal logs once why a server is refused.
 func (f *fence) logRefusal(is identity, err error) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -354,7 +353,6 @@ func (h host) attempts(config *pgconn.Config) (mine, others []*pgconn.FallbackCo
 	return mine, others
 }
 
-// setAttempts sets the attempts of config.
 func setAttempts(config *pgconn.Config, ways []*pgconn.FallbackConfig) {
 	config.Host, config.Port, config.TLSConfig, config.Fallbacks = ways[0].Host, ways[0].Port, ways[0].TLSConfig, ways[1:]
 }

@@ -201,7 +201,6 @@ func (l *listener) probe(ctx context.Context, most time.Duration, ask func(ctx c
 	return err
 }
 
-// publishUntil passes on notifications until then.
 func (l *listener) publishUntil(ctx context.Context, conn *pgx.Conn, then time.Time) error {
 	hearing, cancel := context.WithDeadline(ctx, then)
 	defer cancel()
@@ -287,7 +286,6 @@ func replace[T any](channel chan T, value T) {
 	channel <- value
 }
 
-// sleep waits d, or until ctx ends.
 func sleep(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
@@ -335,7 +333,6 @@ func (n *notifier) run(ctx context.Context) {
 	}
 }
 
-// send announces what is pending.
 func (n *notifier) send(ctx context.Context) error {
 	n.mutex.Lock()
 	payloads := make([]string, 0, len(n.pending))

@@ -152,7 +152,6 @@ func (s *Studies) writeLocked(ctx context.Context, id string, cmd study.Command,
 	return err
 }
 
-// endAfter returns the end of a ledger after an append.
 func endAfter(added study.Append) study.Known {
 	return study.Known{Version: added.After.Version, Hash: added.After.Hash}
 }
@@ -165,7 +164,6 @@ func endWith(known study.Known, news []ledger.Event) study.Known {
 	return known
 }
 
-// announce notifies listeners of the new end of a ledger.
 func (s *Studies) announce(id string, end study.Known) {
 	s.db.fence.record(map[string]study.Known{id: end})
 	s.db.notifier.queue(id, end.Version)
@@ -295,7 +293,6 @@ func eventColumns(events []ledger.Event) []any {
 	return []any{seqs, times, bys, kinds, data, hashes}
 }
 
-// checkAppend refuses events that do not continue the ledger.
 func checkAppend(known study.Known, add study.Append) error {
 	if add.After == nil {
 		return errors.New("an append must come with the study after it")
@@ -359,7 +356,6 @@ func claimKey(ctx context.Context, tx pgx.Tx, key *study.IdempotencyKey) error {
 	return before
 }
 
-// queueLookup queues a query for what a request did before.
 func queueLookup(batch *pgx.Batch, key *study.IdempotencyKey, before *error) {
 	batch.Queue(`
 		SELECT body_hash, study_id, version, trials, made FROM idempotency_keys
@@ -384,7 +380,6 @@ func queueLookup(batch *pgx.Batch, key *study.IdempotencyKey, before *error) {
 
 const doneInto = `INSERT INTO idempotency_keys (caller, request, key, body_hash, study_id, version, trials, made, created_at)`
 
-// doneColumns returns the columns of what was done.
 func doneColumns(key study.IdempotencyKey, done study.Done, now time.Time) []any {
 	return []any{key.Caller, key.Request, key.Key, key.Body.Sum(nil), done.Study, done.Version, done.Trials, done.Made, now}
 }

@@ -220,7 +220,6 @@ func (s *Store[S]) keep(k key, value any, bytes int64) {
 	s.shrink()
 }
 
-// bytesOf returns the memory that a value holds.
 func bytesOf(value any) int64 {
 	if sized, ok := value.(interface{ Bytes() int64 }); ok {
 		return entryBytes + sized.Bytes()
@@ -347,7 +346,6 @@ func (s *Store[S]) drop(v *version[S]) {
 	s.addBytes(t, -v.source.BytesBeside(t.neighbours(at)...))
 }
 
-// addBytes adds to the bytes of a thing's versions.
 func (s *Store[S]) addBytes(t *thing[S], bytes int64) {
 	t.content += bytes
 	s.used += bytes
@@ -402,10 +400,8 @@ type flight[S Source[S]] struct {
 	err     error
 }
 
-// Now returns the urgency of the most urgent waiter.
 func (f *flight[S]) Now() scheduler.Urgency { return scheduler.Urgency(f.urgency.Load()) }
 
-// work describes how to compute a value.
 type work struct {
 	what   any
 	within time.Duration // maximal age, 0 for any

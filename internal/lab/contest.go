@@ -109,7 +109,6 @@ type Estimate struct {
 	N                   int
 }
 
-// estimateOf returns the estimate of one value a game.
 func estimateOf(values []float64) Estimate {
 	kept := slices.DeleteFunc(slices.Clone(values), math.IsNaN)
 	e := Estimate{Mean: math.NaN(), Error: math.NaN(), Median: math.NaN(), N: len(kept)}

@@ -43,7 +43,6 @@ type Experiment struct {
 	Prior    *problems.Readings `json:"PriorTable,omitempty"` // readings whose correlation is the prior covariance; nil for those played
 }
 
-// T returns the number of rounds played.
 func (e Experiment) T() int {
 	if e.Horizon != 0 {
 		return e.Horizon
@@ -52,7 +51,6 @@ func (e Experiment) T() int {
 	return p.Horizon
 }
 
-// instance returns the problem's functions as they are played.
 func (e Experiment) instance(seed uint64) (*problems.Instance, error) {
 	problem, err := problems.Find(e.Problem)
 	if err != nil {
@@ -73,7 +71,6 @@ func (e Experiment) instance(seed uint64) (*problems.Instance, error) {
 	return in, e.override(in)
 }
 
-// override replaces what the experiment sets.
 func (e Experiment) override(in *problems.Instance) error {
 	in.Noise = slices.Clone(in.Noise)
 	for i, own := range in.Noise {
@@ -154,7 +151,6 @@ func (e Experiment) config(in *problems.Instance, seed uint64) (*optimizer.Confi
 // round.
 const maxDrawnArms = 2000
 
-// checkFit reports why the algorithm cannot be played on the problem.
 func (e Experiment) checkFit(d policy.Description, in *problems.Instance, cfg *optimizer.Config) error {
 	switch traits := d.Build(cfg.Context(), cfg.Settings).Traits(); {
 	case traits.Drawn != nil && len(in.Arms) > maxDrawnArms:

@@ -55,7 +55,6 @@ var Figures = slices.Concat([]Figure{
 	{Name: "p95", Title: "milliseconds an ask, 95th percentile", Of: func(g judgedGame) float64 { return g.milliseconds(0.95) }},
 })
 
-// within returns the figures about coming so near to the best.
 func within(share float64) []Figure {
 	percent := fmt.Sprintf("%.0f", 100*share)
 	return []Figure{
@@ -167,7 +166,6 @@ func countIf(trials []Trial, is func(Trial) bool) float64 {
 	return n
 }
 
-// countOf returns the figure that counts the asks of a kind.
 func countOf(is func(Trial) bool) func(judgedGame) float64 {
 	return func(g judgedGame) float64 { return countIf(g.Asks, is) }
 }
@@ -265,7 +263,6 @@ const (
 	RecommendedNone       Verdict = "none"
 )
 
-// recommended returns the trial that is recommended at a look, if any.
 func (g judgedGame) recommended(at Look) (t Trial, any bool) {
 	if at.Recommended == 0 {
 		return t, false

@@ -50,7 +50,6 @@ func (g Game) Key(program string) (string, error) {
 	}{engine, program, g.Problem.fingerprint, g.definition(), g.Start, g.Asks, g.Batch, g.Delay, g.Noise, g.Told, g.Mishaps})
 }
 
-// definition returns the study that is played.
 func (g Game) definition() design.Definition {
 	d := g.Problem.Study
 	horizon := d.Algorithm.Horizon
@@ -61,7 +60,6 @@ func (g Game) definition() design.Definition {
 	return d
 }
 
-// Check reports what is wrong with a game.
 func (g Game) Check() error {
 	switch {
 	case g.Start < 0 || g.Start > 1000:
@@ -106,7 +104,6 @@ func (g Game) checkDemo() error {
 	return nil
 }
 
-// cacheBytes is the size of the service's cache in a game.
 const cacheBytes = 64 << 20
 
 // Play plays the game with the service on a ledger in memory, or with the program outside. asked,
@@ -120,7 +117,6 @@ func (g Game) Play(ctx context.Context, asked func()) (*Record, error) {
 	return g.PlayOn(ctx, service, asked)
 }
 
-// PlayOn plays the game on a service.
 func (g Game) PlayOn(ctx context.Context, service *study.Service, asked func()) (*Record, error) {
 	snap, err := service.Create(ctx, rehearsalCommand, g.definition())
 	if err != nil {
@@ -133,7 +129,6 @@ func (g Game) PlayOn(ctx context.Context, service *study.Service, asked func()) 
 	return g.playWith(ctx, s, asked)
 }
 
-// studyPlayer is a player of whole studies.
 type studyPlayer interface {
 	player[*ledger.Trial]
 	// begin takes the rows that were measured before the first ask, and their results.
@@ -172,7 +167,6 @@ func (g Game) newWorld() *studyWorld {
 	return &studyWorld{Game: g, visits: map[string]int{}, record: &Record{Seed: g.Seed}}
 }
 
-// measure reads settings once more.
 func (b *studyWorld) measure(at design.Settings) Trial {
 	key := keyOf(at)
 	truth := b.Problem.truth(at)
@@ -245,7 +239,6 @@ func (b *studyWorld) improvement(d *ledger.Decision, here Values) *Improvement {
 	return &Improvement{Said: *d.ExpectedImprovement / spread, True: max(0, b.Problem.reward(here)-b.Problem.reward(best)) / spread}
 }
 
-// resultsOf returns the readings of some metrics of a trial.
 func resultsOf(number int, t Trial, of []string) outcome {
 	metrics := map[string]ledger.Reading{}
 	for _, name := range of {
@@ -366,7 +359,6 @@ func (t Trial) found() bool { return t.Feasible && t.Failed == "" }
 // outside reports whether the trial ran outside a limit; nothing is measured in one that fails.
 func (t Trial) outside() bool { return !t.Feasible && t.Failed == "" }
 
-// repeats reports whether the settings were measured before.
 func (t Trial) repeats() bool { return t.Known }
 
 func (t Trial) fails() bool { return t.Failed != "" }
@@ -415,7 +407,6 @@ type outcome struct {
 	Failed ledger.Cause `json:"failed,omitempty"`
 }
 
-// outcomeWith returns the outcome of a trial that was read.
 func outcomeWith(number int, metrics map[string]ledger.Reading) outcome {
 	return outcome{NumberedTelling: study.NumberedTelling{Number: number, Telling: ledger.Telling{Metrics: metrics}}}
 }

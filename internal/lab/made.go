@@ -84,7 +84,6 @@ func unitParameters(count int) []design.Parameter {
 	return lists.Of(count, func(i int) design.Parameter { return realParameter(fmt.Sprintf("x%d", i+1), 0, 1) })
 }
 
-// make draws a table.
 func (k tableKind) make(name string, draw uint64) (*Problem, error) {
 	random := rand.New(rand.NewPCG(draw, 7))
 	points := k.points(random)
@@ -120,7 +119,6 @@ func (k tableKind) make(name string, draw uint64) (*Problem, error) {
 	return p, err
 }
 
-// yield turns a standardised score into a yield from 0 to 100.
 func (k tableKind) yield(z float64) float64 {
 	if k.plateau {
 		return math.Round(math.Max(0, math.Min(100, 25+100*(z-0.5))))
@@ -191,7 +189,6 @@ func onSimplex(u []float64) {
 	}
 }
 
-// factorial returns every combination of levels and choices.
 func (k tableKind) factorial() [][]float64 {
 	values := make([][]float64, len(k.parameters))
 	for i, p := range k.parameters {
@@ -271,7 +268,6 @@ func newSurface(parameters []design.Parameter, random *rand.Rand) surface {
 	return s
 }
 
-// newWave returns a random wave that depends on the parameters in on.
 func newWave(parameters []design.Parameter, on []int, height, slope, offset float64, random *rand.Rand) wave {
 	w := wave{
 		height: height * random.NormFloat64(), phase: 2 * math.Pi * random.Float64(),

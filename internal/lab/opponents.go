@@ -127,7 +127,6 @@ func (p *oco) learn(_ context.Context, told []outcome) error {
 	return nil
 }
 
-// Constants of ADMMBO.
 const (
 	admmPenalty               = 0.1 // ρ at first
 	admmInfeasible            = 50  // M, the price of an infeasible point
@@ -201,7 +200,6 @@ func (p *admmbo) choose(ctx context.Context, _ int) ([]decision, error) {
 	return []decision{{place: optimizer.Place{U: p.in.Unit(p.place), Arm: -1}}}, nil
 }
 
-// quadratic returns the step's known term at a point.
 func (p *admmbo) quadratic(at []float64) float64 {
 	sum, m := 0.0, float64(len(p.z))
 	if p.step > 0 {
@@ -248,7 +246,6 @@ func (p *admmbo) incumbent() (at []float64, value float64) {
 	return at, value
 }
 
-// mostPromising returns the candidate with the largest expected improvement of the step.
 func (p *admmbo) mostPromising(ctx context.Context) ([]float64, error) {
 	f := p.function()
 	if len(f.points) == 0 {
@@ -301,7 +298,6 @@ func (p *admmbo) learn(_ context.Context, told []outcome) error {
 	return nil
 }
 
-// finishStep adopts the incumbent and goes on to the next step or sweep.
 func (p *admmbo) finishStep() {
 	at, _ := p.incumbent()
 	if p.step == 0 {

@@ -63,7 +63,6 @@ func (o *Outside) key(start []outcome) string {
 	return string(text)
 }
 
-// outsidePlayer plays a study with the program outside.
 type outsidePlayer struct {
 	*conversation
 	compiled *design.Compiled
@@ -132,7 +131,6 @@ func (o *outsidePlayer) judge(_ context.Context, record *Record) error {
 	return nil
 }
 
-// ask sends what is new and reads the answer.
 func (o *outsidePlayer) ask(count int, answer any) error {
 	defer o.startTimeout().Stop()
 	o.next.Ask = count
@@ -143,7 +141,6 @@ func (o *outsidePlayer) ask(count int, answer any) error {
 	return o.readAnswer(answer)
 }
 
-// conversation is an exchange with a running program.
 type conversation struct {
 	name     string
 	program  *exec.Cmd
@@ -214,7 +211,6 @@ func (c *conversation) startTimeout() *time.Timer {
 	return time.AfterFunc(c.patience, func() { c.stop(fmt.Errorf("nothing was heard from it for %s", c.patience)) })
 }
 
-// exitError says why nothing more comes.
 func (c *conversation) exitError() error {
 	if c.out.Err() != nil && c.cause() == nil {
 		return fmt.Errorf("its answer cannot be read: %w", c.out.Err())

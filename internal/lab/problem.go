@@ -66,7 +66,6 @@ func (p *Problem) complete(settings []design.Settings, best float64) (*Problem, 
 	return p, nil
 }
 
-// sample returns random settings that stand for all of a continuous space.
 func (p *Problem) sample() []design.Settings {
 	return p.draw(sampleSize, rand.New(rand.NewPCG(1, 0)))
 }
@@ -199,7 +198,6 @@ func (s Scale) String() string {
 	return fmt.Sprintf("Share is the %s to the best feasible reward %.6g.", s.Kind, s.Best)
 }
 
-// digest returns a short hash of what can be written as JSON.
 func digest(of any) (string, error) {
 	text, err := json.Marshal(of)
 	sum := sha256.Sum256(text)
@@ -256,7 +254,6 @@ func (m Mishaps) apply(t *Trial, p *Problem, nth int, seed uint64) {
 	}
 }
 
-// offset returns the settings that an instrument makes of some.
 func (m Mishaps) offset(at design.Settings, p *Problem) design.Settings {
 	if m.Offset == 0 {
 		return at

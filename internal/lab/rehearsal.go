@@ -53,7 +53,6 @@ func (r Rehearsal) Games() ([]Planned, error) {
 	return all, nil
 }
 
-// playedCase is one case as every entrant played it.
 type playedCase struct {
 	Case
 	games map[string][]judgedGame // by label, in the order of the seeds
@@ -157,7 +156,6 @@ func (r Rehearsal) estimates(f Figure, all []playedCase, label string) (own, dif
 	return f.meanOver(all, label), meanOver(lists.Map(all, against))
 }
 
-// meanOver returns the figure of a label over problems.
 func (f Figure) meanOver(all []playedCase, label string) Estimate {
 	return meanOver(lists.Map(all, func(c playedCase) Estimate { return estimateOf(f.values(c.games[label])) }))
 }

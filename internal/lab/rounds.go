@@ -11,13 +11,11 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// decision is the choice of one round of a simulation.
 type decision struct {
 	place       optimizer.Place
 	multipliers []float64
 }
 
-// roundsWorld is the world of a simulation.
 type roundsWorld struct {
 	in           *problems.Instance
 	noise        []*rand.Rand // per reading, so that metrics do not disturb each other
@@ -39,7 +37,6 @@ func newRounds(in *problems.Instance, seed uint64) *roundsWorld {
 	return w
 }
 
-// findBestMixtures finds the best mixture of arms for each of the problem's optima.
 func (w *roundsWorld) findBestMixtures() error {
 	if w.in.Arms == nil {
 		return nil

@@ -14,7 +14,6 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// servicePlayer plays a study on the service.
 type servicePlayer struct {
 	service *study.Service
 	created *ledger.Snapshot
@@ -119,7 +118,6 @@ func (s servicePlayer) judge(ctx context.Context, record *Record) error {
 	return nil
 }
 
-// look returns what the product says at a snapshot.
 func (s servicePlayer) look(ctx context.Context, snap *ledger.Snapshot, trials int) (Look, error) {
 	look := Look{Trials: trials}
 	state, err := s.service.StateOf(ctx, snap)

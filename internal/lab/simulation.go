@@ -128,7 +128,6 @@ func runRows(all []simulatedEntrant) [][]string {
 // summaryEvery is the spacing, among the rounds kept, of those in the summary.
 const summaryEvery = 4
 
-// summaryRows returns means and standard errors over seeds.
 func summaryRows(all []simulatedEntrant) [][]string {
 	brief := func(v float64) string { return formatNumber(v, 5) }
 	header := []string{"algorithm", "round", "seeds"}
@@ -181,7 +180,6 @@ func (s Simulation) summaries(all []simulatedEntrant) map[string]simulationSumma
 
 func (e simulatedEntrant) atEnd(name string) Estimate { return e.means[name][len(e.means[name])-1] }
 
-// figure has a panel for each quantity that is to be plotted.
 func (s Simulation) figure(all []simulatedEntrant) []byte {
 	var cells []chart.Panel
 	for _, name := range s.Plot {
@@ -202,7 +200,6 @@ func titleOf(name string) string {
 	return found.Title
 }
 
-// finalTable returns a table of the last round's figures, mean ± standard error.
 func (s Simulation) finalTable(all []simulatedEntrant) []byte {
 	rows := [][]string{{fmt.Sprintf("%s, T = %d, %s", s.Problem, s.T(), design.Count(s.Seeds, "seed", "seeds")), "regret/t", "R₊/t", "hard", "soft", "sum of g", "rounds in violation"}}
 	for _, e := range all {
@@ -261,7 +258,6 @@ func (e Experiment) Play(ctx context.Context, seed uint64, progress func()) (*Cu
 	return w.curves, nil
 }
 
-// player returns the algorithm, ready to play.
 func (e Experiment) player(w *roundsWorld, seed uint64) (player[decision], error) {
 	if opponent, ok := opponents[e.Algorithm]; ok {
 		settings, err := opponent.check(e, w.in)

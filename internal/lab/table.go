@@ -76,7 +76,6 @@ func ReadTable(file io.Reader, spec Spec) (*Problem, error) {
 	return newTable(d, rows)
 }
 
-// recordedTable is a table as text.
 type recordedTable struct {
 	header []string
 	rows   []recordedRow
@@ -113,7 +112,6 @@ func readRecorded(file io.Reader) (*recordedTable, error) {
 	return t, nil
 }
 
-// hasAll reports which of the columns named are missing.
 func (t *recordedTable) hasAll(where map[string]design.Value, d design.Definition) (err error) {
 	for name := range where {
 		err = errors.Join(err, t.has("where", name))
@@ -190,7 +188,6 @@ func (t *recordedTable) describe(p *design.Parameter) error {
 	return nil
 }
 
-// readings returns the rows in the terms of a study.
 func (t *recordedTable) readings(d design.Definition) (rows []Row, err error) {
 	for _, l := range t.rows {
 		row := Row{design.Settings{}, Values{}}

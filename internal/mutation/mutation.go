@@ -29,7 +29,6 @@ type Target struct {
 // Of returns f as a target that tries mutations too.
 func Of(f *testing.F) *Target { return &Target{F: f} }
 
-// Add adds a seed.
 func (target *Target) Add(arguments ...any) {
 	target.Helper()
 	target.seeds = append(target.seeds, arguments)
@@ -125,7 +124,6 @@ var (
 	number = regexp.MustCompile(`-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?`)
 )
 
-// mutated returns the arguments with one of them changed.
 func (m mutator) mutated(arguments []reflect.Value) []reflect.Value {
 	changed := slices.Clone(arguments)
 	i := m.random.IntN(len(changed))
@@ -144,7 +142,6 @@ func (m mutator) mutated(arguments []reflect.Value) []reflect.Value {
 	return changed
 }
 
-// change returns text with one change.
 func (m mutator) change(text string) string {
 	start, end := m.part(text)
 	switch m.random.IntN(8) {

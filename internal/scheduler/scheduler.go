@@ -182,7 +182,6 @@ func (s *Scheduler) take(ctx context.Context, study string) (Urgency, error) {
 	return 0, ctx.Err()
 }
 
-// grant gives free places to waiting requests.
 func (s *Scheduler) grant() {
 	for s.free > 0 && len(s.waiting) > 0 {
 		r := s.next()
@@ -217,7 +216,6 @@ func (s *Scheduler) drop(r *request) {
 	s.waiting = slices.Delete(s.waiting, at, at+1)
 }
 
-// account adds the slice that ends now to its study's share.
 func (s *Scheduler) account(h *holding) {
 	now := time.Now()
 	took := now.Sub(h.since)
@@ -244,7 +242,6 @@ func (s *Scheduler) arrive(study string) {
 	own.here++
 }
 
-// leastUsed returns the time of the least served study present.
 func (s *Scheduler) leastUsed() time.Duration {
 	if len(s.studies) == 0 {
 		return 0

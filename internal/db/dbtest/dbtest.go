@@ -42,7 +42,6 @@ type Cluster struct {
 	count  atomic.Int64
 }
 
-// running is the server of this test binary.
 var running *Cluster
 
 // Main runs a package's tests with a PostgreSQL beside them: func TestMain(m *testing.M) {
@@ -157,7 +156,6 @@ func (c *Cluster) create(t testing.TB, how string) string {
 	return onDatabase(c.server.URL, name)
 }
 
-// onDatabase returns the URL of another database on the same server.
 func onDatabase(server, name string) string {
 	u, err := url.Parse(server)
 	if err != nil {

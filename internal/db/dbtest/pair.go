@@ -165,7 +165,6 @@ func (r *Replica) Freeze() {
 	}
 }
 
-// Thaw resumes them.
 func (r *Replica) Thaw() {
 	r.t.Helper()
 	for _, process := range append(children(r.t, r.cmd.Process.Pid), r.cmd.Process.Pid) {
@@ -188,7 +187,6 @@ func (r *Replica) Promote() {
 	r.Await(`SELECT NOT pg_is_in_recovery()`)
 }
 
-// Execute runs a statement.
 func (r *Replica) Execute(sql string, args ...any) {
 	r.t.Helper()
 	must.Do(r.t, r.ask(func(ctx context.Context, conn *pgx.Conn) error { _, err := conn.Exec(ctx, sql, args...); return err }))
@@ -222,7 +220,6 @@ func (r *Replica) ask(do func(ctx context.Context, conn *pgx.Conn) error) error 
 	return do(ctx, conn)
 }
 
-// children returns the processes that parent started.
 func children(t testing.TB, parent int) []int {
 	t.Helper()
 	listed := must.Get(exec.Command("ps", "-A", "-o", "pid=,ppid=").Output())(t)

@@ -46,7 +46,6 @@ const (
 // ErrInUse means that another program uses the data folder.
 var ErrInUse = errors.New("is in use by another copy of headroom: wait until that has started or ended, or set HEADROOM_DATA_DIR to another folder")
 
-// Server is a running private PostgreSQL.
 type Server struct {
 	URL string // with the password, so never to be shown
 
@@ -188,7 +187,6 @@ type process struct {
 	done chan struct{} // closed when it has ended
 }
 
-// launch starts the server without waiting for it to answer.
 func (s *Server) launch() (*process, error) {
 	args := []string{
 		"-D", s.cluster.data,
@@ -255,7 +253,6 @@ func (s *Server) Stop() {
 	s.cleanUp()
 }
 
-// wait waits for d, or until ctx ends.
 func wait(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
@@ -361,7 +358,6 @@ func answers(ctx context.Context, url string) error {
 	return conn.Close(ctx)
 }
 
-// awaitAnswer waits until the server answers, or has ended.
 func awaitAnswer(ctx context.Context, url string, ended <-chan struct{}) error {
 	for {
 		err := answers(ctx, url)

@@ -154,7 +154,6 @@ func (s *Site) Token(role account.Role, studyID string) string {
 	}
 }
 
-// Answer is the answer to a request.
 type Answer struct {
 	Status int
 	Header http.Header
@@ -184,7 +183,6 @@ var NoRedirects = &http.Client{
 	Transport:     &http.Transport{DisableCompression: true},
 }
 
-// Request is what Call sends.
 func (s *Site) Request(ctx context.Context, method, path, token string, body any, headers ...string) *http.Request {
 	s.t.Helper()
 	var reader io.Reader
@@ -219,7 +217,6 @@ func (a Answer) Want(status int) Answer {
 	return a
 }
 
-// JSON decodes the body.
 func (a Answer) JSON() (out map[string]any) {
 	a.t.Helper()
 	a.Into(&out)

@@ -230,7 +230,6 @@ var thirdPhase = phase{
 	func(x, y float64) float64 { return math.Sin(x+5)*math.Sin(y) + 0.95 },
 }
 
-// sineNoise has the variance 0.05 in both readings.
 var sineNoise = []Noise{Gaussian(0.05), Gaussian(0.05)}
 
 // sine returns a problem whose functions change from phase to phase, with readings of a mean delay.
@@ -394,7 +393,6 @@ func logarithmicUtility(x float64) float64 {
 // arrivals is the mean number of jobs in a round.
 const arrivals = 2.0
 
-// jobsServed is the number of jobs of the queue that are served in a round.
 func jobsServed(x []float64) float64 { return 3*x[0] + 2*x[1] }
 
 // Mixture returns the value of the best mixture of arms in round t, E_π* f of Zhou and Ji (2022,

@@ -125,7 +125,6 @@ func (p Problem) New(seed uint64, readings, prior *Readings) (*Instance, error) 
 	return &in, nil
 }
 
-// axesUpTo returns parameters from 0 to high.
 func axesUpTo(high float64, names ...string) []Axis {
 	return lists.Map(names, func(name string) Axis { return Axis{Name: name, High: high} })
 }
@@ -146,14 +145,12 @@ func (in *Instance) StandsStill() bool {
 	return in.Given == nil && in.Delay == 0 && in.Matrix == nil && len(in.Optima) == 1
 }
 
-// CostsAt returns g_j(x) in round t.
 func (in *Instance) CostsAt(t int, x []float64) []float64 {
 	g := make([]float64, len(in.Limits))
 	in.Costs(t, x, g)
 	return g
 }
 
-// largestGrid is the largest number of points of a grid.
 const largestGrid = 200_000
 
 // Grid returns the instance on a grid of side points along each continuous parameter; stepped ones
@@ -223,7 +220,6 @@ func (in *Instance) bestArm(t int) (Optimum, error) {
 	return best, nil
 }
 
-// Within reports whether every limit is kept.
 func Within(g []float64) bool {
 	return !slices.ContainsFunc(g, func(v float64) bool { return v > 0 })
 }
@@ -273,12 +269,10 @@ func (in *Instance) Space() optimizer.Space {
 	return s
 }
 
-// Stepped reports whether a parameter has steps.
 func (in *Instance) Stepped() bool {
 	return slices.ContainsFunc(in.Axes, func(a Axis) bool { return a.Step > 0 })
 }
 
-// Unit maps a point to unit coordinates.
 func (in *Instance) Unit(x []float64) []float64 {
 	return lists.Of(len(x), func(k int) float64 { return (x[k] - in.Axes[k].Low) / (in.Axes[k].High - in.Axes[k].Low) })
 }
@@ -326,12 +320,10 @@ type Noise struct {
 	Draw func(random *rand.Rand, x []float64) float64
 }
 
-// Noiseless returns noise that is 0.
 func Noiseless() Noise {
 	return Noise{0, func(*rand.Rand, []float64) float64 { return 0 }}
 }
 
-// Gaussian returns normal noise.
 func Gaussian(variance float64) Noise {
 	sd := math.Sqrt(variance)
 	return Noise{variance, func(random *rand.Rand, _ []float64) float64 { return sd * random.NormFloat64() }}
@@ -364,7 +356,6 @@ func uniform(variance float64) Noise {
 // NoiseKinds lists the names that NoiseOf knows: student has heavy tails, uniform is bounded.
 var NoiseKinds = []string{"gaussian", "student", "uniform"}
 
-// NoiseOf returns the noise of a named kind.
 func NoiseOf(kind string, variance float64) (Noise, error) {
 	at := slices.Index(NoiseKinds, kind)
 	switch {

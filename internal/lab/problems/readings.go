@@ -80,7 +80,6 @@ func (r *Readings) check() error {
 	return nil
 }
 
-// Write writes the table as CSV.
 func (r *Readings) Write(w io.Writer) error {
 	lines := [][]string{r.Names}
 	for _, row := range r.Rows {

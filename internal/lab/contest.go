@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"gonum.org/v1/gonum/stat"
+
 	"headroom/internal/lists"
 	"headroom/internal/view/chart"
 )
@@ -111,28 +113,13 @@ type Estimate struct {
 
 func estimateOf(values []float64) Estimate {
 	kept := slices.DeleteFunc(slices.Clone(values), math.IsNaN)
-	e := Estimate{Mean: math.NaN(), Error: math.NaN(), Median: math.NaN(), N: len(kept)}
-	if e.N == 0 {
-		return e
+	n := len(kept)
+	if n == 0 {
+		return Estimate{Mean: math.NaN(), Error: math.NaN(), Median: math.NaN()}
 	}
-	n := float64(e.N)
-	e.Mean = 0
-	for _, v := range kept {
-		e.Mean += v / n
-	}
-	if e.N > 1 && !math.IsInf(e.Mean, 0) {
-		square := 0.0
-		for _, v := range kept {
-			square += (v - e.Mean) * (v - e.Mean)
-		}
-		e.Error = math.Sqrt(square / (n * (n - 1)))
-	}
+	mean, deviation := stat.MeanStdDev(kept, nil)
 	slices.Sort(kept)
-	low, high := kept[(e.N-1)/2], kept[e.N/2]
-	if e.Median = low; high != low {
-		e.Median = low + (high-low)/2
-	}
-	return e
+	return Estimate{mean, stat.StdErr(deviation, float64(n)), (kept[(n-1)/2] + kept[n/2]) / 2, n}
 }
 
 // pairedDifference estimates the difference a − b of games played from the same seeds, in the same

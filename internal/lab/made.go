@@ -236,7 +236,7 @@ func rounded(x float64) float64 {
 // where a_wk is linear in a number and any value of a category. The first waves depend on one
 // parameter each and are the highest, as main effects are in most laboratories; at most influential
 // parameters have an effect.
-type surface struct{ waves []wave }
+type surface []wave
 
 type wave struct {
 	height, phase float64
@@ -260,10 +260,10 @@ func newSurface(parameters []design.Parameter, random *rand.Rand) surface {
 	order = order[:min(influential, len(order))]
 	var s surface
 	for i := range mainWaves {
-		s.waves = append(s.waves, newWave(parameters, order[i%len(order):i%len(order)+1], mainHeight, mainSlope, mainOffset, random))
+		s = append(s, newWave(parameters, order[i%len(order):i%len(order)+1], mainHeight, mainSlope, mainOffset, random))
 	}
 	for range jointWaves {
-		s.waves = append(s.waves, newWave(parameters, order, 1, jointSlope, jointOffsets, random))
+		s = append(s, newWave(parameters, order, 1, jointSlope, jointOffsets, random))
 	}
 	return s
 }
@@ -284,7 +284,7 @@ func newWave(parameters []design.Parameter, on []int, height, slope, offset floa
 
 func (s surface) at(u []float64) float64 {
 	sum := 0.0
-	for _, w := range s.waves {
+	for _, w := range s {
 		angle := w.phase
 		for k, x := range u {
 			if w.offsets[k] != nil {

@@ -113,27 +113,25 @@ func readRecorded(file io.Reader) (*recordedTable, error) {
 }
 
 func (t *recordedTable) hasAll(where map[string]design.Value, d design.Definition) (err error) {
+	require := func(what, column string) {
+		switch lists.Count(t.header, func(name string) bool { return name == column }) {
+		case 0:
+			err = errors.Join(err, fmt.Errorf("%s: there is no column %q; there are %s", what, column, strings.Join(slices.Sorted(slices.Values(t.header)), ", ")))
+		case 1:
+		default:
+			err = errors.Join(err, fmt.Errorf("%s: two columns are called %q", what, column))
+		}
+	}
 	for name := range where {
-		err = errors.Join(err, t.has("where", name))
+		require("where", name)
 	}
 	for _, p := range d.Parameters {
-		err = errors.Join(err, t.has("parameters", p.Name))
+		require("parameters", p.Name)
 	}
 	for _, m := range d.Metrics() {
-		err = errors.Join(err, t.has("metrics", m.Name))
+		require("metrics", m.Name)
 	}
 	return err
-}
-
-func (t *recordedTable) has(what, column string) error {
-	at := slices.Index(t.header, column)
-	switch {
-	case at >= 0 && slices.Contains(t.header[at+1:], column):
-		return fmt.Errorf("%s: two columns are called %q", what, column)
-	case at >= 0:
-		return nil
-	}
-	return fmt.Errorf("%s: there is no column %q; there are %s", what, column, strings.Join(slices.Sorted(slices.Values(t.header)), ", "))
 }
 
 func (l recordedRow) read(column string) (float64, error) {

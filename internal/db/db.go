@@ -59,13 +59,6 @@ const (
 	minConnections = 3 // one to listen, one to hold a choosing lock, one for everything else
 )
 
-// splitConnections divides a server's connections: one listens, a third of the others hold choosing
-// locks, the rest read and write.
-func splitConnections(connections int32) (general, choosing int32) {
-	choosing = max(1, (connections-1)/3)
-	return connections - 1 - choosing, choosing
-}
-
 // Time limits for every wait for the database. The breaker notices much sooner if the database does
 // not answer at all.
 const (
@@ -140,7 +133,9 @@ func (f *fence) open(ctx context.Context, url string) (*DB, error) {
 		return idle.IdleDuration > time.Second && f.current(idle.Conn) // a connection to another server is not used anyway
 	}
 	choosing := config.Copy()
-	config.MaxConns, choosing.MaxConns = splitConnections(config.MaxConns)
+	// One connection listens, a third of the others hold choosing locks, the rest read and write.
+	choosing.MaxConns = max(1, (config.MaxConns-1)/3)
+	config.MaxConns -= 1 + choosing.MaxConns
 	config.MinConns, choosing.MinConns = min(config.MinConns, config.MaxConns), 0
 	choosing.ConnConfig.RuntimeParams["statement_timeout"] = milliseconds(lockPatience)
 	choosing.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = milliseconds(choosingLease)

@@ -80,11 +80,8 @@ func (c *cluster) findUser() error {
 		if err != nil {
 			continue
 		}
-		uid, uidErr := strconv.ParseUint(found.Uid, 10, 32)
-		gid, gidErr := strconv.ParseUint(found.Gid, 10, 32)
-		if uidErr != nil || gidErr != nil {
-			continue
-		}
+		uid, _ := strconv.ParseUint(found.Uid, 10, 32) // numbers where there is a root
+		gid, _ := strconv.ParseUint(found.Gid, 10, 32)
 		c.as, c.user = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, name
 		return nil
 	}
@@ -139,10 +136,7 @@ func installations() []installation {
 // newestFirst returns the folders that match pattern, ordered by the first number in each, the
 // greatest first.
 func newestFirst(pattern string) []string {
-	folders, err := filepath.Glob(pattern)
-	if err != nil {
-		return nil
-	}
+	folders, _ := filepath.Glob(pattern) // the patterns are well formed
 	number := func(path string) int {
 		n, _ := strconv.Atoi(digits.FindString(path))
 		return n

@@ -239,7 +239,8 @@ func (s *Server) launchAndWait(ctx context.Context) (*process, error) {
 		<-p.done
 		said, _ := io.ReadAll(io.NewSectionReader(s.log, from, 1<<20)) // what cannot be read says nothing
 		why := cmp.Or(lastError(said), "nothing is in its log, "+s.log.Name()+", as where the disk is full")
-		if !isLeftover(why) || time.Now().After(giveUp) || ctx.Err() != nil {
+		leftover := strings.Contains(why, "postmaster.pid") || strings.Contains(why, "shared memory block") // of an earlier run that has not quite ended
+		if !leftover || time.Now().After(giveUp) || ctx.Err() != nil {
 			return nil, fmt.Errorf("the private PostgreSQL in %s did not start: %w: %s", s.cluster.data, err, why)
 		}
 		wait(ctx, firstRestart)
@@ -372,10 +373,4 @@ func awaitAnswer(ctx context.Context, url string, ended <-chan struct{}) error {
 		case <-time.After(pollEvery):
 		}
 	}
-}
-
-// isLeftover reports whether PostgreSQL complains of a server of an earlier run that has not quite
-// ended.
-func isLeftover(complaint string) bool {
-	return strings.Contains(complaint, "postmaster.pid") || strings.Contains(complaint, "shared memory block")
 }

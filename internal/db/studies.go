@@ -523,15 +523,15 @@ func beginLocked(id string) string {
 func withLease(ctx context.Context, lock pgx.Tx, choose func(ctx context.Context) error) error {
 	within, lose := context.WithCancelCause(ctx)
 	defer lose(nil)
-	chosen := make(chan struct{})
+	choosing, chosen := context.WithCancel(context.WithoutCancel(ctx)) // what is chosen is stored also if the caller leaves
 	var renewing sync.WaitGroup
 	renewing.Go(func() {
-		if renew(ctx, lock, chosen) != nil {
+		if renew(choosing, lock) != nil {
 			lose(errLeaseLost)
 		}
 	})
 	err := choose(within)
-	close(chosen)
+	chosen()
 	renewing.Wait()
 	if err != nil && errors.Is(context.Cause(within), errLeaseLost) {
 		return errLeaseLost
@@ -539,16 +539,9 @@ func withLease(ctx context.Context, lock pgx.Tx, choose func(ctx context.Context
 	return err
 }
 
-// renew shows PostgreSQL now and then that the holder of the lock is alive, until done is closed.
-func renew(ctx context.Context, lock pgx.Tx, done <-chan struct{}) error {
-	ticker := time.NewTicker(renewal)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-done:
-			return nil
-		case <-ticker.C:
-		}
+// renew shows PostgreSQL now and then that the holder of the lock is alive, until ctx ends.
+func renew(ctx context.Context, lock pgx.Tx) error {
+	for sleep(ctx, renewal); ctx.Err() == nil; sleep(ctx, renewal) {
 		said, cancel := context.WithTimeout(context.WithoutCancel(ctx), renewal)
 		_, err := lock.Exec(said, `SELECT`)
 		cancel()
@@ -556,4 +549,5 @@ func renew(ctx context.Context, lock pgx.Tx, done <-chan struct{}) error {
 			return err
 		}
 	}
+	return nil
 }

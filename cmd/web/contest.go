@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -136,17 +135,9 @@ func byLabel(players []lab.Entrant, flag, text string) ([]map[string]json.RawMes
 	if err := json.Unmarshal([]byte(text), &object); err != nil {
 		return nil, fmt.Errorf("%s must be a JSON object: %w", flag, err)
 	}
-	labelled := false
-	var absent []string
-	for key := range object {
-		if key == "all" || hasLabel(key, players) {
-			labelled = true
-		} else {
-			absent = append(absent, key)
-		}
-	}
+	absent := slices.DeleteFunc(slices.Sorted(maps.Keys(object)), func(key string) bool { return key == "all" || hasLabel(key, players) })
+	labelled := len(absent) < len(object)
 	if labelled && len(absent) > 0 {
-		slices.Sort(absent)
 		fmt.Fprintf(os.Stderr, "%s is also of %s, which does not play\n", flag, strings.Join(absent, ", "))
 	}
 	list := make([]map[string]json.RawMessage, len(players))
@@ -174,24 +165,23 @@ type progress struct {
 	rounds   int // in all of them
 	kept     int // games that were finished before
 	started  time.Time
-	played   atomic.Int64 // rounds
-	mutex    sync.Mutex
-	drawn    time.Time // the last time
+
+	mutex  sync.Mutex
+	played int       // rounds
+	drawn  time.Time // the last time
 }
 
 const redrawInterval = 200 * time.Millisecond
 
 func (p *progress) round() {
-	played := p.played.Add(1)
-	if !p.terminal || !p.mutex.TryLock() {
-		return
-	}
+	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	if time.Since(p.drawn) < redrawInterval {
+	p.played++
+	if !p.terminal || time.Since(p.drawn) < redrawInterval {
 		return
 	}
 	p.drawn = time.Now()
-	share := float64(played) / float64(p.rounds)
+	share := float64(p.played) / float64(p.rounds)
 	left := time.Duration(float64(time.Since(p.started)) * (1 - share) / share).Round(time.Second)
 	const width = 30
 	full := int(share * width)

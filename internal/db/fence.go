@@ -24,6 +24,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"headroom/internal/files"
+	"headroom/internal/lists"
 	"headroom/internal/study"
 )
 
@@ -357,14 +358,9 @@ func setAttempts(config *pgconn.Config, ways []*pgconn.FallbackConfig) {
 	config.Host, config.Port, config.TLSConfig, config.Fallbacks = ways[0].Host, ways[0].Port, ways[0].TLSConfig, ways[1:]
 }
 
-// hosts returns the servers that config names, in order.
-func hosts(config *pgconn.Config) (found []host) {
-	for _, way := range attempts(config) {
-		if one := (host{way.Host, way.Port}); !slices.Contains(found, one) {
-			found = append(found, one)
-		}
-	}
-	return found
+// hosts returns the servers that config names, in order; the attempts at one follow each other.
+func hosts(config *pgconn.Config) []host {
+	return slices.Compact(lists.Map(attempts(config), func(way *pgconn.FallbackConfig) host { return host{way.Host, way.Port} }))
 }
 
 // preferCurrent makes config try the server in use before the others.

@@ -23,7 +23,7 @@ import (
 func BenchmarkTell(b *testing.B) {
 	for _, trials := range []int{10, 300, 1000} {
 		b.Run(fmt.Sprintf("trials=%d", trials), func(b *testing.B) {
-			url := dbtest.Own(b).URL(b)
+			url := dbtest.OwnURL(b)
 			service := serve(b, open(b, url))
 			fill := func() (ids []string) {
 				for range loadStudies {

@@ -24,7 +24,7 @@ import (
 // second of it: run it with -benchtime=600x. It reports the program's resident memory after a
 // tenth, a half and all of the time, clients included, and what is reachable at the end.
 func BenchmarkMixedLoad(b *testing.B) {
-	s := sitetest.On(b, dbtest.Own(b).URL(b))
+	s := sitetest.On(b, dbtest.OwnURL(b))
 	s.Document = nil
 	load := &mixedLoad{site: s, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 32}}}
 	for range 6 {

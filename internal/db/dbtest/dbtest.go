@@ -32,17 +32,17 @@ func Folder(t testing.TB) string {
 	return folder
 }
 
-// template is the migrated database that is copied for each test.
-const template = "headroom_template"
+// template is a migrated database, and migrated how it is copied for each test.
+const template, migrated = "headroom_template", " TEMPLATE headroom_template"
 
-// Cluster is a PostgreSQL server with a migrated template database.
-type Cluster struct {
+// cluster is a PostgreSQL server with a migrated template database.
+type cluster struct {
 	server *pglocal.Server
 	admin  *pgxpool.Pool
 	count  atomic.Int64
 }
 
-var running *Cluster
+var running *cluster
 
 // Main runs a package's tests with a PostgreSQL beside them: func TestMain(m *testing.M) {
 // dbtest.Main(m) }.
@@ -69,7 +69,7 @@ func complain(err error) int {
 	return 1
 }
 
-func start(ctx context.Context, dir string, settings ...string) (*Cluster, error) {
+func start(ctx context.Context, dir string, settings ...string) (*cluster, error) {
 	// Only this user can enter the socket's folder, so no password is asked for: it would cost each
 	// connection thousands of hashes.
 	trust := filepath.Join(dir, "trust.conf")
@@ -80,7 +80,7 @@ func start(ctx context.Context, dir string, settings ...string) (*Cluster, error
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{server: server}
+	c := &cluster{server: server}
 	if c.admin, err = pgxpool.New(ctx, server.URL); err != nil {
 		server.Stop()
 		return nil, err
@@ -95,18 +95,18 @@ func start(ctx context.Context, dir string, settings ...string) (*Cluster, error
 	return c, nil
 }
 
-func (c *Cluster) stop() {
+func (c *cluster) stop() {
 	c.admin.Close()
 	c.server.Stop()
 }
 
-// Own starts a server for one test alone. It keeps what it commits, as a real server does, and stops
-// when the test ends.
-func Own(t testing.TB) *Cluster {
+// OwnURL makes a fresh, migrated, empty database on a server for one test alone. It keeps what it
+// commits, as a real server does, and stops when the test ends.
+func OwnURL(t testing.TB) string {
 	t.Helper()
 	c := must.Get(start(t.Context(), Folder(t)))(t)
 	t.Cleanup(c.stop)
-	return c
+	return c.create(t, migrated)
 }
 
 // New opens a fresh, migrated, empty database.
@@ -124,7 +124,7 @@ const patient = "&connect_timeout=60&lock_timeout=60000&idle_in_transaction_sess
 // URL makes a fresh, migrated, empty database.
 func URL(t testing.TB) string {
 	t.Helper()
-	return shared(t).URL(t) + patient
+	return shared(t).create(t, migrated) + patient
 }
 
 // EmptyURL makes a database without any tables.
@@ -133,7 +133,7 @@ func EmptyURL(t testing.TB) string {
 	return shared(t).create(t, "") + patient
 }
 
-func shared(t testing.TB) *Cluster {
+func shared(t testing.TB) *cluster {
 	t.Helper()
 	if running == nil {
 		t.Fatal("this package's TestMain must call dbtest.Main")
@@ -141,13 +141,7 @@ func shared(t testing.TB) *Cluster {
 	return running
 }
 
-// URL makes a fresh, migrated, empty database on the cluster.
-func (c *Cluster) URL(t testing.TB) string {
-	t.Helper()
-	return c.create(t, " TEMPLATE "+template)
-}
-
-func (c *Cluster) create(t testing.TB, how string) string {
+func (c *cluster) create(t testing.TB, how string) string {
 	t.Helper()
 	name := fmt.Sprintf("test_%d", c.count.Add(1))
 	ctx, cancel := context.WithTimeout(t.Context(), testwait.Timeout)

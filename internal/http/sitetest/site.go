@@ -331,8 +331,8 @@ func (a Answer) Has(wants ...any) Answer {
 			want = float64(n)
 		}
 		within, last := any(body), path
-		if above, name, deep := cutLast(path); deep {
-			within, last = At(a.t, body, above), name
+		if at := strings.LastIndexByte(path, '/'); at >= 0 {
+			within, last = At(a.t, body, path[:at]), path[at+1:]
 		}
 		got := any(nil)
 		if object, is := within.(map[string]any); !is || object[last] != nil {
@@ -343,11 +343,6 @@ func (a Answer) Has(wants ...any) Answer {
 		}
 	}
 	return a
-}
-
-func cutLast(path string) (above, name string, deep bool) {
-	i := strings.LastIndexByte(path, '/')
-	return path[:max(i, 0)], path[i+1:], i >= 0
 }
 
 // Same fails the test unless got is as wanted.

@@ -35,7 +35,7 @@ func TestAFitTakesForceWhereHyperparametersAreFree(t *testing.T) {
 	}
 }
 
-// TestTheInteractionOfAFit: one without it, as those of older ledgers, leaves it as it was.
+// TestTheInteractionOfAFit: one without it, since too little was read, leaves it as it was.
 func TestTheInteractionOfAFit(t *testing.T) {
 	t.Parallel()
 	m, free := metricModel{kernel: Kernel{Name: "anova", Lengthscales: []float64{1}}}, Metric{FreeLengthscales: true}

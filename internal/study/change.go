@@ -141,7 +141,7 @@ func checkLogScales(snap *ledger.Snapshot, after design.Definition) (faults desi
 }
 
 // checkMixtures returns a fault for each remainder that no longer fits past trials, whose parts add
-// up to the old total. Older ledgers may hold such a change.
+// up to the old total.
 func checkMixtures(snap *ledger.Snapshot, after design.Definition) (faults design.Faults) {
 	if len(snap.Trials) == 0 {
 		return nil

@@ -255,7 +255,7 @@ func FormatNumber(x float64) string {
 	if Computed(x) {
 		decimals = SignificantDigits - 1 - ExponentOf(x)
 	}
-	return trimZeros(FormatFixed(x, decimals))
+	return FormatUpTo(x, decimals)
 }
 
 // Computed reports whether x has more digits than a person writes.
@@ -268,7 +268,7 @@ func decimalsOf(x float64) int {
 
 // FormatBrief writes x with two significant digits, larger numbers to the unit, without trailing
 // zeros.
-func FormatBrief(x float64) string { return trimZeros(FormatFixed(x, max(0, 1-ExponentOf(x)))) }
+func FormatBrief(x float64) string { return FormatUpTo(x, max(0, 1-ExponentOf(x))) }
 
 // FormatValue rounds value and sd to the one or two significant digits of sd. If sd is 0 or unknown
 // it returns FormatNumber(value) and "0"; if sd is below the precision of value, each has its own
@@ -304,7 +304,7 @@ func FormatSetting(p Parameter, v Value) string {
 		return v.Text
 	}
 	if decimals, fixed := settingDecimals(p, v.Number); fixed {
-		return trimZeros(FormatFixed(v.Number, decimals))
+		return FormatUpTo(v.Number, decimals)
 	}
 	return FormatNumber(v.Number)
 }
@@ -574,6 +574,9 @@ func FormatFixed(x float64, decimals int) string {
 	}
 	return text
 }
+
+// FormatUpTo is FormatFixed without trailing zeros.
+func FormatUpTo(x float64, decimals int) string { return trimZeros(FormatFixed(x, decimals)) }
 
 func trimZeros(number string) string {
 	if !strings.Contains(number, ".") {

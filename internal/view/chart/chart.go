@@ -8,7 +8,6 @@ import (
 	"html"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"headroom/internal/lists"
@@ -194,7 +193,7 @@ func polygon(corners int, turn, inner float64) func(r float64) string {
 			}
 			sin, cos := math.Sincos(turn + 2*math.Pi*float64(i)/float64(corners))
 			letter := words.Either(i == 0, 'M', 'L')
-			fmt.Fprintf(&d, "%c%s,%s", letter, decimal(radius*sin, 2), decimal(-radius*cos, 2))
+			fmt.Fprintf(&d, "%c%s,%s", letter, design.FormatUpTo(radius*sin, 2), design.FormatUpTo(-radius*cos, 2))
 		}
 		return d.String() + "Z"
 	}
@@ -274,17 +273,17 @@ const spanLook = `fill="none" stroke="var(--unknown)" stroke-width="2" opacity="
 
 // scale maps the values of an axis to fractions of its length.
 type scale struct {
-	low, high  float64
-	log        bool
-	categories []string
+	Axis
+	low, high float64
+	log       bool // where Log is asked for and all values are above 0
 }
 
 // scaleOf is the scale of an axis: over its range, else over the range of the values.
 func scaleOf(a Axis, values ...[]any) scale {
 	if len(a.Categories) > 0 {
-		return scale{categories: a.Categories}
+		return scale{Axis: a}
 	}
-	s := scale{low: 0, high: 1, log: a.Log}
+	s := scale{Axis: a, low: 0, high: 1, log: a.Log}
 	if len(a.Range) == 2 {
 		s.low, s.high = a.Range[0], a.Range[1]
 	} else if all := numbers(values...); len(all) > 0 {
@@ -319,9 +318,9 @@ const far = 1000
 // at is the place of a value: 0 at the low end and 1 at the high one. A category has the middle of
 // its share.
 func (s scale) at(value any) float64 {
-	if s.categories != nil {
+	if s.Categories != nil {
 		name, _ := value.(string)
-		return (float64(slices.Index(s.categories, name)) + 0.5) / float64(len(s.categories))
+		return (float64(slices.Index(s.Categories, name)) + 0.5) / float64(len(s.Categories))
 	}
 	x := number(value)
 	if s.log {
@@ -348,21 +347,21 @@ type tick struct {
 }
 
 // ticks are at most about most places of an axis, with their texts.
-func (s scale) ticks(a Axis, most int) (list []tick) {
+func (s scale) ticks(most int) (list []tick) {
 	add := func(values []float64, word func(float64) string) {
 		list = append(list, lists.Map(values, func(x float64) tick { return tick{s.at(x), word(x)} })...)
 	}
 	switch {
-	case s.categories != nil:
-		for _, name := range s.categories {
+	case s.Categories != nil:
+		for _, name := range s.Categories {
 			if name == "" {
 				continue // of the row of events
 			}
 			list = append(list, tick{s.at(name), name})
 		}
 	case s.log:
-		s.logTicks(a, most, add)
-	case a.Whole:
+		s.logTicks(most, add)
+	case s.Whole:
 		values := evenTicks(s.low, s.high, max(1, min(most, int(s.high-s.low))))
 		values = slices.DeleteFunc(values, func(x float64) bool { return x != math.Trunc(x) })
 		add(values, tickFormat(values))
@@ -375,15 +374,15 @@ func (s scale) ticks(a Axis, most int) (list []tick) {
 
 // logTicks are powers of ten if there are a few, else 1, 2 and 5 times powers of ten, else even
 // steps.
-func (s scale) logTicks(a Axis, most int, add func([]float64, func(float64) string)) {
+func (s scale) logTicks(most int, add func([]float64, func(float64) string)) {
 	first, last := int(math.Ceil(math.Log10(s.low)-1e-9)), int(math.Floor(math.Log10(s.high)+1e-9))
 	if last-first >= 2 {
 		var values []float64
 		for power := first; power <= last; power += (last - first + most) / most {
-			values = append(values, times10(1, power))
+			values = append(values, design.Scaled(1, power))
 		}
 		add(values, func(x float64) string {
-			if a.Plain {
+			if s.Plain {
 				return words.FourDigits(x)
 			}
 			return "10" + design.Superscript(int(math.Round(math.Log10(x))))
@@ -393,7 +392,7 @@ func (s scale) logTicks(a Axis, most int, add func([]float64, func(float64) stri
 	var fine []float64
 	for power := first - 1; power <= last+1; power++ {
 		for _, times := range []float64{1, 2, 5} {
-			if x := times10(times, power); s.shows(x) {
+			if x := design.Scaled(times, power); s.shows(x) {
 				fine = append(fine, x)
 			}
 		}
@@ -407,20 +406,11 @@ func (s scale) logTicks(a Axis, most int, add func([]float64, func(float64) stri
 // evenTicks are about so many multiples of 1, 2 or 5 times a power of ten between two ends.
 func evenTicks(low, high float64, about int) (list []float64) {
 	times, power := tidyStep(math.Max((high-low)/float64(about), finestStep))
-	step := times10(times, power)
+	step := design.Scaled(times, power)
 	for k := math.Ceil(low/step - 1e-9); k*step <= high+step*1e-9 && len(list) < 4*about+4; k++ {
-		list = append(list, times10(k*times, power)+0) // no −0
+		list = append(list, design.Scaled(k*times, power)+0) // no −0
 	}
 	return list
-}
-
-// times10 is digits·10^power, rounded once, also if the power alone would underflow.
-func times10(digits float64, power int) float64 {
-	x, err := strconv.ParseFloat(strconv.FormatFloat(digits, 'f', 0, 64)+"e"+strconv.Itoa(power), 64)
-	if err != nil {
-		return math.Copysign(math.MaxFloat64, digits)
-	}
-	return x
 }
 
 // finestStep is the smallest step between ticks, since subnormal numbers have too few digits for
@@ -431,7 +421,7 @@ const finestStep = 1e-321
 // logarithmic scale.
 func tidyStep(step float64) (times float64, power int) {
 	power = int(math.Floor(math.Log10(step)))
-	switch over := step / times10(1, power); {
+	switch over := step / design.Scaled(1, power); {
 	case over >= math.Sqrt(50):
 		return 1, power + 1
 	case over >= math.Sqrt(10):
@@ -464,7 +454,7 @@ func tickFormat(ticks []float64) func(float64) string {
 		if x == 0 {
 			return "0"
 		}
-		return words.Fixed(x/times10(1, power), max(0, power-finest)) + "×10" + design.Superscript(power)
+		return words.Fixed(x/design.Scaled(1, power), max(0, power-finest)) + "×10" + design.Superscript(power)
 	}
 }
 
@@ -549,7 +539,7 @@ func (p Panel) frame() frame {
 	for _, t := range p.Traces {
 		xs, ys = append(xs, t.X), append(ys, t.Y, t.Low, t.High)
 	}
-	return frame{x: scaleOf(p.X, xs...), y: scaleOf(p.Y, ys...), xAxis: p.X, yAxis: p.Y, xWords: "all", yWords: "all", traces: p.Traces, limits: p.Limits, height: p.Height}
+	return frame{Panel: p, x: scaleOf(p.X, xs...), y: scaleOf(p.Y, ys...), xWords: "all", yWords: "all"}
 }
 
 func (s *canvas) panels(d Drawing) {
@@ -560,16 +550,16 @@ func (s *canvas) panels(d Drawing) {
 		f.xWords = "none"
 		s.draw(f)
 	}
-	changes := frame{x: scaleOf(d.X), y: scale{categories: []string{""}}, xAxis: d.X, xWords: "all", yWords: "none", height: axisHeight, class: "changes"}
+	changes := frame{Panel: Panel{Height: axisHeight}, x: scaleOf(d.X), y: scaleOf(Axis{Categories: []string{""}}), xWords: "all", yWords: "none", class: "changes"}
 	for _, event := range d.Events {
-		i := slices.IndexFunc(changes.traces, func(t Trace) bool { return t.Name == event.Kind })
+		i := slices.IndexFunc(changes.Traces, func(t Trace) bool { return t.Name == event.Kind })
 		if i < 0 {
-			i, changes.traces = len(changes.traces), append(changes.traces, Trace{Name: event.Kind, Style: Style(event.Kind)})
+			i, changes.Traces = len(changes.Traces), append(changes.Traces, Trace{Name: event.Kind, Style: Style(event.Kind)})
 		}
-		t := &changes.traces[i]
+		t := &changes.Traces[i]
 		t.Add(event.X, "")
 		t.Text = append(t.Text, event.Text)
-		changes.height = eventsHeight
+		changes.Height = eventsHeight
 	}
 	s.axisTitle(d.X.Title, s.draw(changes))
 }
@@ -609,9 +599,9 @@ func (s *canvas) cells(cells []Panel) {
 		fmt.Fprintf(s, `<div class="abreast" style="--columns:%d">`, columns)
 		for i, cell := range group {
 			f := cell.frame()
-			f.height, f.small, f.abreast, f.noLimitLabel = cellHeight, true, columns, i > 0
+			f.Height, f.small, f.abreast, f.noLimitLabel = cellHeight, true, columns, i > 0
 			if len(cells) == 1 {
-				f.height, f.small = aloneHeight, false
+				f.Height, f.small = aloneHeight, false
 			}
 			if rows == 1 && n < len(groups)-1 {
 				f.xWords = "narrow"
@@ -630,16 +620,4 @@ func (s *canvas) cells(cells []Panel) {
 		}
 		s.WriteString("</div>")
 	}
-}
-
-// decimal writes a number with at most so many decimals.
-func decimal(x float64, decimals int) string {
-	text := strconv.FormatFloat(x, 'f', decimals, 64)
-	if strings.Contains(text, ".") {
-		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
-	}
-	if text == "-0" {
-		return "0"
-	}
-	return text
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"headroom/internal/lists"
+	"headroom/internal/study/design"
 	"headroom/internal/view/words"
 	"headroom/web/static"
 )
@@ -68,13 +69,10 @@ func (s *canvas) legend() string {
 
 // frame is one pair of axes with all that is drawn on it.
 type frame struct {
+	Panel
 	x, y           scale
-	xAxis, yAxis   Axis
 	xWords, yWords string // in which windows ticks have texts: "all", "wide", "narrow" or "none"
-	traces         []Trace
-	limits         []Limit
 	surface        *Surface
-	height         int
 	small          bool
 	abreast        int  // how many small ones a wide window has side by side
 	noLimitLabel   bool // the values of its limits are written in another frame
@@ -100,15 +98,15 @@ func (f frame) widths() []float64 {
 
 // draw writes the frame, and returns in how many rows the texts of its x axis are in each window.
 func (s *canvas) draw(f frame) (rows []int) {
-	fmt.Fprintf(s, `<svg class="%s" width="100%%" height="%d" overflow="visible"%s%s>`, strings.TrimSpace("frame "+f.class), f.height, f.x.attributes("x", f.xAxis), f.y.attributes("y", f.yAxis))
+	fmt.Fprintf(s, `<svg class="%s" width="100%%" height="%d" overflow="visible"%s%s>`, strings.TrimSpace("frame "+f.class), f.Height, f.x.attributes("x"), f.y.attributes("y"))
 	rows = s.ticks(f)
 	s.WriteString(`<svg class="clip" overflow="visible"><svg class="zoom" overflow="visible">`)
 	var onto string
 	if f.surface != nil {
 		onto = s.surface(f)
 	}
-	labels := lists.Map(f.limits, func(limit Limit) string { return s.limit(f, limit) })
-	for _, t := range f.traces {
+	labels := lists.Map(f.Limits, func(limit Limit) string { return s.limit(f, limit) })
+	for _, t := range f.Traces {
 		s.trace(f, t)
 	}
 	s.WriteString(onto + strings.Join(labels, "") + `</svg></svg>`)
@@ -120,15 +118,15 @@ func (s *canvas) draw(f frame) (rows []int) {
 }
 
 // attributes has the ends of a numeric axis and the kind of its ticks, for pointing and zooming.
-func (s scale) attributes(axis string, a Axis) string {
-	if s.categories != nil {
+func (s scale) attributes(axis string) string {
+	if s.Categories != nil {
 		return ""
 	}
 	ends := fmt.Sprintf(` data-%s="%s %s`, axis, strconv.FormatFloat(s.low, 'g', -1, 64), strconv.FormatFloat(s.high, 'g', -1, 64))
 	for _, kind := range []struct {
 		is   bool
 		name string
-	}{{s.log, "log"}, {a.Plain, "plain"}, {a.Whole, "whole"}} {
+	}{{s.log, "log"}, {s.Plain, "plain"}, {s.Whole, "whole"}} {
 		if kind.is {
 			ends += " " + kind.name
 		}
@@ -140,7 +138,7 @@ func (s scale) attributes(axis string, a Axis) string {
 // are in each window.
 func (s *canvas) ticks(f frame) (rows []int) {
 	fmt.Fprintf(s, `<g data-axis="y" font-size="%d" stroke="var(--grid)" fill="var(--muted)" text-anchor="end">`, wordSize)
-	ups := f.y.ticks(f.yAxis, f.yTicks())
+	ups := f.y.ticks(f.yTicks())
 	shorten := shortener(ups, leftWords)
 	for _, one := range ups {
 		at := percent(1 - one.at)
@@ -167,10 +165,10 @@ func (f frame) yTicks() int {
 	switch {
 	case f.small:
 		return 4
-	case f.height < 100:
+	case f.Height < 100:
 		return 3
 	}
-	return max(2, f.height/36)
+	return max(2, f.Height/36)
 }
 
 // Categories without room beside each other are written in alternate rows: up to usualRows, or more
@@ -195,9 +193,9 @@ func rowsOf(ticks []tick, width float64) (rows int, room float64) {
 
 // xTicks writes the ticks of the x axis that a window has room for.
 func (s *canvas) xTicks(f frame, width float64, window int) (rows int) {
-	ticks := f.x.ticks(f.xAxis, max(3, int(width/[]float64{80, 60, 60}[window])))
+	ticks := f.x.ticks(max(3, int(width/[]float64{80, 60, 60}[window])))
 	rows, room := 1, width
-	if f.x.categories != nil {
+	if f.x.Categories != nil {
 		rows, room = rowsOf(ticks, width)
 	} else {
 		ticks = withoutOverlap(ticks, width, f.small)
@@ -208,9 +206,9 @@ func (s *canvas) xTicks(f frame, width float64, window int) (rows int) {
 		if f.xWords == "all" || f.xWords == "narrow" && window > 0 {
 			half, inward := math.Min(widthOf(one.words, wordSize), room)/2, ""
 			switch left, right := half-one.at*width, half-(1-one.at)*width; {
-			case f.x.categories != nil:
+			case f.x.Categories != nil:
 				if over := math.Max(left, right) - wordGap/4; over > 0 {
-					inward = fmt.Sprintf(` dx="%s"`, decimal(math.Copysign(over, left-right), 1))
+					inward = fmt.Sprintf(` dx="%s"`, design.FormatUpTo(math.Copysign(over, left-right), 1))
 				}
 			case f.small && left > 0:
 				inward = ` text-anchor="start"`
@@ -256,13 +254,13 @@ func shortener(ticks []tick, width float64) func(string, float64) string {
 }
 
 // percent writes a fraction of the width or height, from the left or from above.
-func percent(part float64) string { return decimal(100*part, 2) + "%" }
+func percent(part float64) string { return design.FormatUpTo(100*part, 2) + "%" }
 
 // side is the width and height of the view box in which paths are drawn, before they are stretched.
 const side = 1000
 
-func (f frame) px(value any) string { return decimal(side*f.x.at(value), 1) }
-func (f frame) py(value any) string { return decimal(side*(1-f.y.at(value)), 1) }
+func (f frame) px(value any) string { return design.FormatUpTo(side*f.x.at(value), 1) }
+func (f frame) py(value any) string { return design.FormatUpTo(side*(1-f.y.at(value)), 1) }
 
 // path writes a path that is stretched with its frame; more has further attributes of its svg
 // element.
@@ -380,7 +378,7 @@ func (s *canvas) marks(f frame, t Trace) {
 	for _, i := range standing {
 		seen := ""
 		if len(t.Fade) > 0 && t.Fade[i] < 1 {
-			seen = ` opacity="` + decimal(t.Fade[i], 2) + `"`
+			seen = ` opacity="` + design.FormatUpTo(t.Fade[i], 2) + `"`
 		}
 		fmt.Fprintf(&marks, `<use href="#%s" x="%s" y="%s"%s/>`, symbol, percent(f.x.at(t.X[i])), percent(1-f.y.at(t.Y[i])), seen)
 	}
@@ -402,7 +400,7 @@ func (s *canvas) limit(f frame, limit Limit) (label string) {
 	d := ""
 	for i, y := range limit.Y {
 		left, right := f.x.at(limit.X[i]), 1.0
-		if f.x.categories != nil {
+		if f.x.Categories != nil {
 			left = 0
 		}
 		if i+1 < len(limit.Y) {
@@ -415,11 +413,11 @@ func (s *canvas) limit(f frame, limit Limit) (label string) {
 		}
 		fmt.Fprintf(s, `<rect x="%s" y="%s" width="%s" height="%s" fill="url(#%s-hatch)"/>`, percent(left), percent(top), percent(math.Max(0, right-left)), percent(height), s.id)
 		if d == "" {
-			d = "M" + decimal(side*left, 1) + "," + f.py(y)
+			d = "M" + design.FormatUpTo(side*left, 1) + "," + f.py(y)
 		} else {
 			d += "V" + f.py(y)
 		}
-		d += "H" + decimal(side*right, 1)
+		d += "H" + design.FormatUpTo(side*right, 1)
 	}
 	line, texts := lines[Threshold], lists.Map(limit.Y, func(y float64) string { return f.y.hoverText(y) })
 	if f.small {
@@ -446,10 +444,10 @@ func (s *canvas) limitLabel(f frame, limit Limit) string {
 	if f.noLimitLabel || limit.Label == "" || !f.y.shows(last) {
 		return ""
 	}
-	high := float64(f.height)
+	high := float64(f.Height)
 	end := (1 - f.y.at(last)) * high
 	var places [][2]float64 // of marks, as fractions of the width and pixels from the top, the rightmost first
-	for _, t := range f.traces {
+	for _, t := range f.Traces {
 		for i, x := range t.X {
 			if marks[t.Style].outline != nil {
 				places = append(places, [2]float64{f.x.at(x), (1 - f.y.at(t.Y[i])) * high})
@@ -507,7 +505,7 @@ func Figure(title string, cells []Panel) []byte {
 	columns := max(1, min(len(cells), figureColumns))
 	for i, cell := range cells {
 		f := cell.frame()
-		f.height = figureHigh
+		f.Height = figureHigh
 		if !f.y.log && f.y.low > 0 && f.y.low < f.y.high/2 {
 			f.y.low = 0 // 0 is near enough to be shown
 		}

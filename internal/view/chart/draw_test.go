@@ -19,6 +19,7 @@ import (
 
 	"headroom/internal/lists"
 	"headroom/internal/must"
+	"headroom/internal/study/design"
 )
 
 // values are numbers as charts have them.
@@ -225,7 +226,7 @@ func TestALimitIsNamedBesideMarks(t *testing.T) {
 		{[]float64{97, 97}, []float64{6, 4}, 95.06, true}, {[]float64{99, 90, 80, 70}, []float64{5, 5, 5, 5}, 100, true},
 	} {
 		drawn := one(Axis{Range: []float64{0, 100}}, Axis{Range: []float64{0, 10}}, []Limit{{Y: []float64{5}, Label: "limit 5", Above: []bool{true}}}, Trace{Style: Waiting, X: values(c.x...), Y: values(c.y...)}).HTML("id", "title")
-		if found := named.FindStringSubmatch(drawn); found == nil || found[1] != decimal(c.right, 2) || strings.HasPrefix(found[2], "-") != c.over {
+		if found := named.FindStringSubmatch(drawn); found == nil || found[1] != design.FormatUpTo(c.right, 2) || strings.HasPrefix(found[2], "-") != c.over {
 			t.Errorf("beside marks at %v, %v the limit is named at %v", c.x, c.y, found)
 		}
 	}
@@ -262,7 +263,7 @@ func TestTicks(t *testing.T) {
 	} {
 		c.axis.Range = []float64{c.low, c.high}
 		var got []string
-		for _, one := range scaleOf(c.axis).ticks(c.axis, 5) {
+		for _, one := range scaleOf(c.axis).ticks(5) {
 			got = append(got, one.words)
 			if one.at < -1e-9 || one.at > 1+1e-9 {
 				t.Errorf("a tick of %v to %v stands at %v", c.low, c.high, one.at)
@@ -458,7 +459,7 @@ func TestTicksAreToldApart(t *testing.T) {
 	for _, of := range [][2]float64{{100000.001, 100000.004}, {1e9, 1e9 + 5}, {123456789, 123456789.5}, {1, 1 + 1e-7}, {-100000.004, -100000.001}, {9999.98, 10000.02}, {1e-6, 1.00001e-6}, {3, 4.5}} {
 		for _, a := range []Axis{{}, {Log: true}, {Log: true, Plain: true}} {
 			a.Range = of[:]
-			ticks := scaleOf(a).ticks(a, 4)
+			ticks := scaleOf(a).ticks(4)
 			shorten, seen := shortener(ticks, leftWords), map[string]bool{}
 			for _, one := range ticks {
 				seen[yTickText(one.words, shorten)] = true

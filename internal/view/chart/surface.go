@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"headroom/internal/lists"
+	"headroom/internal/study/design"
 	"headroom/internal/view/words"
 )
 
@@ -24,7 +25,7 @@ const mapHeight, mapTitle, barLeft, barWidth = 330, 72, 14, 12
 func (s *canvas) drawMap(d Drawing) {
 	places := Trace{X: d.Surface.X, Y: d.Surface.Y}
 	f := Panel{X: d.X, Y: d.Y, Height: mapHeight, Traces: append([]Trace{places}, d.Traces...)}.frame()
-	f.traces, f.surface = d.Traces, d.Surface
+	f.Traces, f.surface = d.Traces, d.Surface
 	s.axisTitle(d.X.Title, s.draw(f))
 }
 
@@ -118,7 +119,7 @@ func (s *canvas) cellGrid(f frame, scale scale) {
 				lines = strings.Split(words.Terse(of.Cells[i][j]), "\n")
 			}
 			for k, line := range lines {
-				if float64(len(lines))*(size+2) > tall*float64(f.height) {
+				if float64(len(lines))*(size+2) > tall*float64(f.Height) {
 					break
 				}
 				fits := slices.IndexFunc(f.widths(), func(width float64) bool { return widthOf(line, size) > wide*width-2 }) // in the first so many windows; -1 in all
@@ -126,7 +127,7 @@ func (s *canvas) cellGrid(f frame, scale scale) {
 					continue
 				}
 				class := map[int]string{1: ` class="wide"`, 2: ` class="roomy"`}[fits]
-				fmt.Fprintf(s, `<text%s x="%s" y="%s" dy="%s" font-size="%s" text-anchor="middle" fill="%s">%s</text>`, class, percent(x), percent(y), decimal((float64(k)-float64(len(lines)-1)/2)*(size+2)+0.35*size, 1), decimal(size, 1), ink, html.EscapeString(line))
+				fmt.Fprintf(s, `<text%s x="%s" y="%s" dy="%s" font-size="%s" text-anchor="middle" fill="%s">%s</text>`, class, percent(x), percent(y), design.FormatUpTo((float64(k)-float64(len(lines)-1)/2)*(size+2)+0.35*size, 1), design.FormatUpTo(size, 1), ink, html.EscapeString(line))
 			}
 		}
 	}
@@ -142,7 +143,7 @@ var contourLevels = []struct {
 // window too.
 func (f frame) isFree(at [2]float64, others [][2]float64) bool {
 	return !slices.ContainsFunc(others, func(other [2]float64) bool {
-		return math.Abs(at[0]-other[0])*f.widths()[1] < 26 && math.Abs(at[1]-other[1])*float64(f.height) < 17
+		return math.Abs(at[0]-other[0])*f.widths()[1] < 26 && math.Abs(at[1]-other[1])*float64(f.Height) < 17
 	})
 }
 
@@ -152,7 +153,7 @@ func (s *canvas) contourLines(f frame) (labels string) {
 	x, dx := gridOf(f.x, f.surface.X)
 	y, dy := gridOf(f.y, f.surface.Y)
 	var taken [][2]float64
-	for _, t := range f.traces {
+	for _, t := range f.Traces {
 		taken = append(taken, lists.Of(len(t.X), func(i int) [2]float64 { return [2]float64{f.x.at(t.X[i]), 1 - f.y.at(t.Y[i])} })...)
 	}
 	for _, line := range contourLevels {
@@ -163,7 +164,7 @@ func (s *canvas) contourLines(f frame) (labels string) {
 			var inside [][2]float64
 			for _, at := range path {
 				px, py := x+dx*at[0], 1-y-dy*at[1]
-				d.WriteString(letter + decimal(side*px, 1) + "," + decimal(side*py, 1))
+				d.WriteString(letter + design.FormatUpTo(side*px, 1) + "," + design.FormatUpTo(side*py, 1))
 				letter = "L"
 				if px > 0.04 && px < 0.96 && py > 0.04 && py < 0.96 {
 					inside = append(inside, [2]float64{px, py})
@@ -281,20 +282,20 @@ func (s *canvas) colourBar(f frame) {
 	of, scale := f.surface, f.surface.scale()
 	fmt.Fprintf(&s.defs, `<linearGradient id="%s-colours" x1="0" x2="0" y1="1" y2="0">`, s.id)
 	for i, c := range cividis {
-		fmt.Fprintf(&s.defs, `<stop offset="%s" stop-color="%s"/>`, decimal(float64(i)/float64(len(cividis)-1), 3), hex(c))
+		fmt.Fprintf(&s.defs, `<stop offset="%s" stop-color="%s"/>`, design.FormatUpTo(float64(i)/float64(len(cividis)-1), 3), hex(c))
 	}
 	s.defs.WriteString(`</linearGradient>`)
 	fmt.Fprintf(s, `<svg x="100%%" overflow="visible"><g font-size="%d" fill="var(--muted)"><rect x="%d" width="%d" height="100%%" fill="url(#%s-colours)"/>`, wordSize, barLeft, barWidth, s.id)
 	wide := 0.0
-	for _, one := range scale.ticks(Axis{}, f.height/50) {
+	for _, one := range scale.ticks(f.Height / 50) {
 		fmt.Fprintf(s, `<text x="%d" y="%s" dy="0.32em">%s</text>`, barLeft+barWidth+4, percent(1-one.at), html.EscapeString(one.words))
 		wide = math.Max(wide, widthOf(one.words, wordSize))
 	}
-	fmt.Fprintf(s, `</g>%s</svg>`, verticalText(barLeft+barWidth+wide+20, f.height, of.MeanName))
-	s.WriteString(verticalText(-mapTitle+6, f.height, f.yAxis.Title))
+	fmt.Fprintf(s, `</g>%s</svg>`, verticalText(barLeft+barWidth+wide+20, f.Height, of.MeanName))
+	s.WriteString(verticalText(-mapTitle+6, f.Height, f.Y.Title))
 }
 
 // verticalText is a text along the height of a frame.
 func verticalText(x float64, height int, text string) string {
-	return fmt.Sprintf(`<text transform="translate(%s,%d) rotate(-90)" font-size="13" text-anchor="middle" fill="var(--muted)">%s</text>`, decimal(x, 0), height/2, fitted(text, float64(height), truncated))
+	return fmt.Sprintf(`<text transform="translate(%s,%d) rotate(-90)" font-size="13" text-anchor="middle" fill="var(--muted)">%s</text>`, design.FormatUpTo(x, 0), height/2, fitted(text, float64(height), truncated))
 }

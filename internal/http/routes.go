@@ -9,7 +9,7 @@ import (
 
 // routes returns the whole table: every address, who may use it, and what answers it.
 func (s *Server) routes(a *api.API, p *pages.Site) []route {
-	people, operations := p.People(), a.Operations(s.events)
+	people, operations := pages.People{Site: p}, a.Operations(s.events)
 	call := func(name, method, pattern string, access Access) route {
 		said := api.Route{Name: name, Method: method, Pattern: pattern, Audience: access.words, Open: access == Public, OneStudy: access.oneStudy, Operation: operations[name]}
 		return route{Route: said, access: access, dryRun: access}

@@ -51,7 +51,7 @@ type Options struct {
 	// connection's address is the client's.
 	TrustedProxies []string
 	Version        string // of the program, for the OpenAPI document
-	// ModelPatience is how long the page of a long study waits for its model; 0 is the default.
+	// ModelPatience is how long the page of a long study waits for its model; 0: 300 ms.
 	ModelPatience time.Duration
 	// Stopping is closed when the program shuts down, which ends the streams so that other requests
 	// can finish. Nil: never.
@@ -92,7 +92,7 @@ func New(options Options) (http.Handler, error) {
 		Studies: s.Studies, Accounts: s.Accounts, Database: s.Database, PublicURL: public, SessionCookie: s.cookieName(sessionCookie),
 		Version: options.Version, Stopping: s.Stopping, StillAllowed: s.stillAllowed, Asks: s.metrics.asks, Replays: s.metrics.replays,
 	})
-	people := pages.New(pages.Options{Studies: s.Studies, Accounts: s.Accounts, Once: s.Database.Once, PublicURL: public, ModelPatience: options.ModelPatience})
+	people := &pages.Site{Studies: s.Studies, Accounts: s.Accounts, Once: s.Database.Once, PublicURL: public, ModelPatience: cmp.Or(options.ModelPatience, 300*time.Millisecond)}
 	s.metrics.registry.MustRegister(serviceCollector{s.Studies})
 	table := s.routes(programs, people)
 	if err := programs.Publish(lists.Pick(table, func(rt route) (api.Route, bool) { return rt.Route, rt.Name != "" })); err != nil {

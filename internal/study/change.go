@@ -56,7 +56,7 @@ func ruleEdit(edit ledger.EditedData) (ruling, error) {
 			faults.Add("description", nil, "%s", wrong)
 		}
 	}
-	if edit.State != nil && !edit.State.Valid() {
+	if edit.State != nil && !slices.Contains(ledger.States, *edit.State) {
 		faults.Add("state", *edit.State, "must be open, paused, finished or archived")
 	}
 	if err := faults.Err(); err != nil {
@@ -281,7 +281,7 @@ func ruleClose(snap *ledger.Snapshot, kind ledger.Kind, data ledger.ClosedData) 
 func checkClosing(kind ledger.Kind, data ledger.ClosedData) design.Faults {
 	faults := checkReason(data.Reason)
 	switch {
-	case kind == ledger.Failed && !data.Cause.Known():
+	case kind == ledger.Failed && !slices.Contains(ledger.Causes, data.Cause):
 		faults.Add("cause", data.Cause, "must be settings or chance")
 	case kind != ledger.Failed && data.Cause != "":
 		faults.Add("cause", data.Cause, "only a failed trial has a cause; leave it out")

@@ -253,13 +253,13 @@ type schemas struct {
 func newSchemas() *schemas { return &schemas{named: object{}, types: map[string]reflect.Type{}} }
 
 // enums lists the values of the types that have a few named ones.
-var enums = map[reflect.Type][]string{
-	reflect.TypeFor[ledger.State]():         {"open", "paused", "finished", "archived"},
-	reflect.TypeFor[design.ParameterType](): {"real", "integer", "categorical", "remainder"},
-	reflect.TypeFor[ledger.Origin]():        {"suggested", "manual", "imported"},
-	reflect.TypeFor[ledger.Status]():        {"suggested", "partial", "completed", "failed", "abandoned"},
-	reflect.TypeFor[ledger.Cause]():         {"settings", "chance"},
-	reflect.TypeFor[account.Role]():         {"viewer", "operator", "admin"},
+var enums = map[reflect.Type]any{
+	reflect.TypeFor[ledger.State]():         ledger.States,
+	reflect.TypeFor[design.ParameterType](): []design.ParameterType{design.Real, design.Integer, design.Categorical, design.Remainder},
+	reflect.TypeFor[ledger.Origin]():        ledger.Origins,
+	reflect.TypeFor[ledger.Status]():        ledger.Statuses,
+	reflect.TypeFor[ledger.Cause]():         ledger.Causes,
+	reflect.TypeFor[account.Role]():         account.Roles,
 }
 
 // fieldEnums lists those of fields whose Go type is string.

@@ -36,7 +36,7 @@ var dryRun = queryParameter{"dry_run", "Store nothing, and answer what would cha
 var statusParameter = queryParameter{"status", "Only trials of these states, comma-separated", ""}
 
 func readStatuses(q *request.Query) []ledger.Status {
-	return request.ListOf(q, "status", ledger.StatusSuggested, ledger.StatusPartial, ledger.StatusCompleted, ledger.StatusFailed, ledger.StatusAbandoned)
+	return request.ListOf(q, "status", ledger.Statuses...)
 }
 
 // withStatus returns the trials with one of the statuses; none stands for any.

@@ -32,35 +32,21 @@ import (
 	"headroom/web/templates"
 )
 
-// Options configures a Site.
-type Options struct {
+// Site holds what the handlers share.
+type Site struct {
 	Studies   *study.Service
 	Accounts  account.Store
 	PublicURL *url.URL // where people reach the server
 	// Once calls do at most once for a form's key, for what belongs to no study.
 	Once func(ctx context.Context, key *study.IdempotencyKey, do func(ctx context.Context) (made []byte, err error)) error
 	// ModelPatience is how long the page of a long study waits for its model before it is shown
-	// without it. 0: 300 ms.
+	// without it.
 	ModelPatience time.Duration
-}
-
-// Site holds what the handlers share.
-type Site struct {
-	Options
-}
-
-// New returns a site.
-func New(options Options) *Site {
-	options.ModelPatience = cmp.Or(options.ModelPatience, 300*time.Millisecond)
-	return &Site{Options: options}
 }
 
 // People serves the pages about people: who may come in, the browsers they use, and the links and
 // tokens that they gave out.
-type People struct{ Options }
-
-// People returns the site's pages about people.
-func (s *Site) People() People { return People{s.Options} }
+type People struct{ *Site }
 
 type handler = func(http.ResponseWriter, *http.Request) error
 

@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"net/url"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -266,18 +265,18 @@ func (s *Site) partReady(ctx context.Context, name string, v view.Facts) (ready 
 	if !v.Long() || v.Working || !parts[name].slow {
 		return !v.Working, nil
 	}
-	ready, _, err = s.runBehind(ctx, v, name+"?"+v.Query.Encode(), func(ctx context.Context, of view.Facts) error {
-		return s.load(ctx, &of, parts[name].needs)
+	ready, _, err = s.runBehind(ctx, v, name+"?"+v.Query.Encode(), func(ctx context.Context, of *view.Facts) error {
+		return s.load(ctx, of, parts[name].needs)
 	})
 	return ready, err
 }
 
 // runBehind runs work in the background, waits ModelPatience for it, and reports whether it is
 // done, or since when it runs.
-func (s *Site) runBehind(ctx context.Context, v view.Facts, what string, work func(context.Context, view.Facts) error) (ready bool, since time.Time, err error) {
+func (s *Site) runBehind(ctx context.Context, v view.Facts, what string, work func(context.Context, *view.Facts) error) (ready bool, since time.Time, err error) {
 	patient, cancel := context.WithTimeout(ctx, s.ModelPatience)
 	defer cancel()
-	return s.Studies.Derived.Behind(patient, v.Snap, what, func(ctx context.Context) error { return work(ctx, v) })
+	return s.Studies.Derived.Behind(patient, v.Snap, what, func(ctx context.Context) error { return work(ctx, &v) })
 }
 
 // keepShown answers 204, so that a page keeps what it shows. A section that waits for the model is
@@ -357,15 +356,11 @@ func (s *Site) boardFacts(r *http.Request, now view.Facts) (view.Facts, error) {
 // boardPart returns the cache key of a part of the board, "" being all of it, at v's moment.
 func boardPart(v view.Facts, name string) string { return "board" + strconv.FormatInt(v.At, 10) + name }
 
-// boardLater are the sections, besides view.BoardSections, that a board fetches once it is shown.
-var boardLater = []string{view.ModelPart, "status", "verdict", "gain", "progress", "progress-table"}
-
-// BoardPart shows one section of the board at a moment. If the reader has chosen what it shows, the
-// browser's address says so.
+// BoardPart shows one section of the board, which has no forms, at a moment. If the reader has
+// chosen what it shows, the browser's address says so.
 func (s *Site) BoardPart(w http.ResponseWriter, r *http.Request, now view.Facts) error {
 	name := chi.URLParam(r, "part")
-	_, chosen := view.BoardSections[name]
-	if !chosen && !slices.Contains(boardLater, name) {
+	if part, there := parts[name]; part.personal || !there && name != view.ModelPart {
 		return problem.NoSuchThing
 	}
 	v, err := s.boardFacts(r, now)
@@ -373,7 +368,7 @@ func (s *Site) BoardPart(w http.ResponseWriter, r *http.Request, now view.Facts)
 		return err
 	}
 	address := ""
-	if chosen {
+	if parts[name].query != nil {
 		address = v.BoardAddress(name, sentFrom(r).Query())
 	}
 	return s.showPart(w, r, v, name, boardPart(v, name), address)
@@ -452,9 +447,7 @@ func (s *Site) reportBehind(r *http.Request, v *view.Facts) (ready bool, err err
 	if !v.Long() || !strings.Contains(r.Header.Get("Accept"), "text/html") {
 		return true, nil
 	}
-	ready, v.Since, err = s.runBehind(r.Context(), *v, fmt.Sprintf("report?entries=%d", v.Latest.Version), func(ctx context.Context, of view.Facts) error {
-		return s.loadReport(ctx, &of)
-	})
+	ready, v.Since, err = s.runBehind(r.Context(), *v, fmt.Sprintf("report?entries=%d", v.Latest.Version), s.loadReport)
 	return ready, err
 }
 

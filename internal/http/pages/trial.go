@@ -56,7 +56,7 @@ func (s *Site) Close(w http.ResponseWriter, r *http.Request, v view.Tried, form 
 			case ledger.Kind(kind) == ledger.Confirmed:
 				cmd.Sure = new(form.Text("sure"))
 				_, err = s.Studies.Confirm(r.Context(), cmd, v.Snap.ID, v.Trial.Number)
-			case ledger.Cause(kind).Known():
+			case slices.Contains(ledger.Causes, ledger.Cause(kind)):
 				_, err = s.Studies.Close(r.Context(), cmd, v.Snap.ID, ledger.Failed, ledger.ClosedData{Number: v.Trial.Number, Reason: reason, Cause: ledger.Cause(kind)})
 			case slices.Contains([]ledger.Kind{ledger.Abandoned, ledger.Excluded, ledger.Included}, ledger.Kind(kind)):
 				_, err = s.Studies.Close(r.Context(), cmd, v.Snap.ID, ledger.Kind(kind), ledger.ClosedData{Number: v.Trial.Number, Reason: reason})

@@ -154,10 +154,8 @@ const (
 	Archived State = "archived"
 )
 
-// Valid reports whether s is one of the states.
-func (s State) Valid() bool {
-	return s == Open || s == Paused || s == Finished || s == Archived
-}
+// States has all states.
+var States = []State{Open, Paused, Finished, Archived}
 
 // Over reports whether no further trial will be asked for.
 func (s State) Over() bool { return s == Finished || s == Archived }
@@ -204,6 +202,9 @@ const (
 	Manual    Origin = "manual"
 	Imported  Origin = "imported"
 )
+
+// Origins has all origins.
+var Origins = []Origin{Suggested, Manual, Imported}
 
 // Decision is what the algorithm saw and chose, as kept with the trial and shown by the API. Maps
 // are keyed by metric or constraint name. Mean and SD are in physical units; Beta, Multipliers,
@@ -356,8 +357,8 @@ const (
 	ByChance   Cause = "chance"   // independent of the settings
 )
 
-// Known reports whether c is one of the causes.
-func (c Cause) Known() bool { return c == BySettings || c == ByChance }
+// Causes has all causes.
+var Causes = []Cause{BySettings, ByChance}
 
 // FittedData records hyperparameters that are in force from decision From on.
 type FittedData struct {

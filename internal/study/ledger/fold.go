@@ -189,7 +189,7 @@ func (b *builder) edited(data EditedData) error {
 		b.snap.Definition.Description = *data.Description
 	}
 	if data.State != nil {
-		if !data.State.Valid() {
+		if !slices.Contains(States, *data.State) {
 			return fmt.Errorf("no such state: %q", *data.State)
 		}
 		b.snap.State = *data.State
@@ -235,7 +235,7 @@ func (b *builder) chosen(data ChosenData) error {
 		return fmt.Errorf("trial %d follows trial %d", data.Number, n)
 	case data.Seen < 1 || data.Seen >= b.last.Seq || n > 0 && data.Seen < snap.Trials[n-1].Seen:
 		return fmt.Errorf("was decided from event %d", data.Seen)
-	case data.Origin != Suggested && data.Origin != Manual && data.Origin != Imported:
+	case !slices.Contains(Origins, data.Origin):
 		return fmt.Errorf("no such origin: %q", data.Origin)
 	case data.ReplicateOf < 0 || data.ReplicateOf > n:
 		return fmt.Errorf("repeats trial %d", data.ReplicateOf)

@@ -74,10 +74,11 @@ const (
 	StatusAbandoned Status = "abandoned"
 )
 
+// Statuses has all statuses.
+var Statuses = []Status{StatusSuggested, StatusPartial, StatusCompleted, StatusFailed, StatusAbandoned}
+
 // Known reports whether s is one of the statuses.
-func (s Status) Known() bool {
-	return slices.Contains([]Status{StatusSuggested, StatusPartial, StatusCompleted, StatusFailed, StatusAbandoned}, s)
-}
+func (s Status) Known() bool { return slices.Contains(Statuses, s) }
 
 // Trial is one round in its present state. Its JSON is that of the API.
 type Trial struct {

@@ -179,7 +179,6 @@ func optionsOf(names []string) []templates.Option {
 
 // card is the card of a waiting trial, or what the page of any trial shows of it.
 func (v Tried) card() templates.Card {
-	d := v.Snap.Definition
 	card := templates.Card{
 		Study: v.Head, Number: v.Trial.Number, Origin: words.Either(v.Trial.Origin == ledger.Manual, "a person’s choice", string(v.Trial.Origin)), Held: Holding(v.Trial.Held), Created: v.stamp(v.Trial.CreatedAt), By: v.Trial.By, Note: v.Trial.Note,
 		ReplicateOf: v.Trial.ReplicateOf, Settings: v.settings(), Why: fmt.Sprintf(words.Either(v.Trial.Origin == ledger.Imported, "Trial %d was imported by %s, without a prediction.", "Trial %d was chosen by %s."), v.Trial.Number, v.Trial.By),
@@ -194,7 +193,7 @@ func (v Tried) card() templates.Card {
 		}
 	}
 	card.Copy, card.Since = v.copyText(), v.changesSince()
-	card.Told = lists.Map(inOrder(d, v.Trial.Metrics), func(metric string) templates.ToldValue { return v.toldValue(metric, v.Trial.Metrics[metric]) })
+	card.Told = v.metricFacts()
 	card.Entry = v.Entry(templates.Form{Values: url.Values{}})
 	card.Entry.Keep = true
 	return card
@@ -244,17 +243,6 @@ func (v Tried) aimChanges() string {
 		}
 		return since, string(since.Before) != string(since.After)
 	}), "", "")
-}
-
-func (v Tried) toldValue(metric string, m ledger.Measurement) templates.ToldValue {
-	shown := templates.ToldValue{Name: metric, Value: Measured(v.Snap, v.Trial, metric, m), Mark: "unknown"}
-	if m.Headroom != nil {
-		shown.Mark = words.Either(*m.Headroom < 0, "violated", "feasible")
-	}
-	if was := firstTold(m); was != nil {
-		shown.Original = v.withUnitThen(design.WriteNumber(*was), metric, m.ToldSeq)
-	}
-	return shown
 }
 
 // settings are the trial's, each in the unit it was given in.

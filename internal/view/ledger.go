@@ -73,7 +73,7 @@ func eventWords(snap *ledger.Snapshot, event ledger.Event) (text, reason string)
 		return chosenWords(data), data.Note
 	case ledger.Told:
 		data := read[ledger.ToldData](event.Data)
-		return toldWords(*snap.InUnitsOf(event.Seq), data, settingIn(snap, event.Seq, data.Number)) + sureWords(data.Confirmed), data.Note
+		return toldWords(snap, event.Seq, data) + sureWords(data.Confirmed), data.Note
 	case ledger.Corrected:
 		data := read[ledger.CorrectedData](event.Data)
 		return correctedWords(replacedBy(snap, event.Seq), *snap.InUnitsOf(event.Seq), data) + sureWords(data.Confirmed), data.Reason
@@ -277,19 +277,15 @@ func Holding(names []string) string {
 	return ", with " + design.Listed(lists.Map(names, design.Name), "and") + " held"
 }
 
-// settingIn gives, by name, the unit of a trial's setting that was told at event seq: that of an
-// earlier event if the telling did not change it.
-func settingIn(snap *ledger.Snapshot, seq int64, number int) func(name string) string {
-	return func(name string) string { return snap.InUnitsOf(min(seq, snap.Since(number, name))).Unit(name) }
-}
-
-func toldWords(d design.Definition, data ledger.ToldData, settingIn func(name string) string) string {
+func toldWords(snap *ledger.Snapshot, seq int64, data ledger.ToldData) string {
+	d := *snap.InUnitsOf(seq)
 	parts := lists.Map(inOrder(d, data.Metrics), func(metric string) string {
 		return design.Name(metric) + " " + words.With(toldReading(data.Metrics[metric], design.WriteNumber), d.Unit(metric))
 	})
 	text := words.Either(len(parts) == 0, fmt.Sprintf("added to trial %d", data.Number), fmt.Sprintf("saved %s of trial %d", strings.Join(parts, ", "), data.Number))
 	if data.Parameters != nil {
-		text += " with the settings really used: " + settingsWords(withUnits(settingsOf(d, data.Parameters), settingIn))
+		unit := func(name string) string { return snap.InUnitsOf(min(seq, snap.Since(data.Number, name))).Unit(name) } // of an earlier event if this one did not change it
+		text += " with the settings really used: " + settingsWords(withUnits(settingsOf(d, data.Parameters), unit))
 	}
 	return text
 }

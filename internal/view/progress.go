@@ -84,7 +84,8 @@ func (p *progressPanels) panelsOf(limits []int, first bool) chart.Drawing {
 	}
 	drawing.Events = p.events()
 	if p.dense() {
-		p.addNotes(p.denseWords())
+		p.addNotes(fmt.Sprintf("Of %s, single marks are the newest %d, those that broke a limit and those that were the best so far; each grey bar spans all readings of %s, lowest to highest.",
+			design.Count(len(p.Snap.Trials), "trial", "trials"), newestMarks, design.Count(p.trialsPerBar(), "trial", "trials")))
 	}
 	return drawing
 }

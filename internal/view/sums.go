@@ -81,11 +81,6 @@ func (p *progressPanels) computeTruth() {
 	}
 }
 
-func (p *progressPanels) denseWords() string {
-	return fmt.Sprintf("Of %s, single marks are the newest %d, those that broke a limit and those that were the best so far; each grey bar spans all readings of %s, lowest to highest.",
-		design.Count(len(p.Snap.Trials), "trial", "trials"), newestMarks, design.Count(p.trialsPerBar(), "trial", "trials"))
-}
-
 // trialsPerBar is how many trials share a bar.
 func (p *progressPanels) trialsPerBar() int { return max(1, (len(p.Snap.Trials)+mostBars-1)/mostBars) }
 

@@ -262,7 +262,7 @@ func (v Tried) Page() templates.TrialPage {
 	shown := templates.TrialPage{
 		Study: v.Head, Card: v.card(), State: stateWords(d, t), Mark: markOf(d, t), Excluded: t.Excluded, Reason: v.reasonLine(), Waiting: t.Waiting(),
 		Ended: t.Status == ledger.StatusFailed || t.Status == ledger.StatusAbandoned, Key: v.Key, Previous: t.Number - 1,
-		Metrics: v.metricFacts(), Facts: v.decisionFacts(), Model: modelTable(d, t.Decision), History: v.entries(),
+		Facts: v.decisionFacts(), Model: modelTable(d, t.Decision), History: v.entries(),
 	}
 	if v.Snap.State == ledger.Open {
 		shown.NotAgain = study.WhyNotAgain(v.Snap, t)

@@ -22,7 +22,10 @@ import (
 // trust says how far the model's bands can be trusted, and whether the process has drifted.
 func (v Facts) trust() templates.Trust {
 	var t templates.Trust
-	drifted := v.metricDrifts()
+	drifted := lists.Pick(v.metricsShown(), func(metric string) (metricDrift, bool) {
+		c := v.Readout.Calibration[metric]
+		return metricDrift{study.DriftOf(c), metric}, c.Count >= study.FewPredictions
+	})
 	for _, d := range drifted {
 		t.Calibrations = slices.Concat(t.Calibrations, calibrationWords(d.metric, v.Readout.Calibration[d.metric]), toldScaleWords(d.metric, v.Readout.Metrics[d.metric].Told))
 		line := templates.Drift{Text: d.text()}
@@ -44,14 +47,6 @@ func (v Facts) trust() templates.Trust {
 	t.Summary, t.Open = trustSummary(drifted, slices.ContainsFunc(drifted, func(d metricDrift) bool { return bandsMisjudged(v.Readout.Calibration[d.metric]) }))
 	t.Open = t.Open || v.Paper
 	return t
-}
-
-// metricDrifts tests for drift each metric with enough readings that were predicted.
-func (v Facts) metricDrifts() []metricDrift {
-	return lists.Pick(v.metricsShown(), func(metric string) (metricDrift, bool) {
-		c := v.Readout.Calibration[metric]
-		return metricDrift{study.DriftOf(c), metric}, c.Count >= study.FewPredictions
-	})
 }
 
 // modelDoubt says that what the model expects may not hold: because a metric drifts, unless the

@@ -1123,7 +1123,7 @@ func TrialCard(c Card) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = Mark(t.Mark).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = Mark(t.mark()).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1157,7 +1157,7 @@ func TrialCard(c Card) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				if t.Mark == "violated" {
+				if t.Broken {
 					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 91, "<span class=\"visually-hidden\">limit broken</span>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err

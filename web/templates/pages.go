@@ -78,7 +78,6 @@ type TrialPage struct {
 	Excluded            bool
 	Doubtful            *Doubtful
 	Reason              string
-	Metrics             []MetricFact
 	Facts               []Fact // the decision, number by number
 	Model               Table
 	Waiting             bool
@@ -107,6 +106,17 @@ type MetricFact struct {
 	Predicted, Limit, Headroom             string // "" where there is none
 	At                                     Stamp
 	Broken                                 bool
+}
+
+// mark is that of the reading alone.
+func (m MetricFact) mark() string {
+	switch {
+	case m.Headroom == "":
+		return "unknown"
+	case m.Broken:
+		return "violated"
+	}
+	return "feasible"
 }
 
 // Fact is a named value with its meaning.

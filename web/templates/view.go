@@ -336,7 +336,7 @@ type Card struct {
 	Copy                string // the settings as tab-separated text
 	Why                 string // why it was chosen
 	Since               string // what has changed since
-	Told                []ToldValue
+	Told                []MetricFact
 	Entry               Entry
 	Ended               *Ended // set if it no longer waits and is shown for what was typed in it
 }
@@ -354,12 +354,6 @@ type Ended struct {
 	Mark  string
 	Words string // "Completed by Ana", "Failed: column broke"
 	At    Stamp
-}
-
-// ToldValue is a reading that was told.
-type ToldValue struct {
-	Name, Value, Mark string
-	Original          string // the first value told, when corrected
 }
 
 // Entry is the form in which results are typed.
@@ -401,12 +395,10 @@ type Saved struct {
 	Key    string
 }
 
-// Doubt is a value that looks wrong.
-type Doubt struct{ Field, Text string }
-
-// Doubts are shown together; Sure is what the button that confirms them sends.
+// Doubts are shown together, with the names of fields as their locations; Sure is what the button
+// that confirms them sends.
 type Doubts struct {
-	List []Doubt
+	List []study.Doubt
 	Sure string
 }
 
@@ -420,7 +412,7 @@ func (d Doubts) label(anyway, plain string) string {
 
 // First is the field of the first doubt that has one, "" if none has.
 func (d Doubts) First() string {
-	return cmp.Or(lists.Map(d.List, func(doubt Doubt) string { return doubt.Field })...)
+	return cmp.Or(lists.Map(d.List, func(doubt study.Doubt) string { return doubt.Field })...)
 }
 
 // Progress is the section on how well the study does.

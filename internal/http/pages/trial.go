@@ -343,11 +343,11 @@ func (s *Site) showForecast(w http.ResponseWriter, r *http.Request, status int, 
 func shownDoubts(doubts []study.Doubt, fields forms.Fields) templates.Doubts {
 	shown := templates.Doubts{Sure: study.Doubted(doubts)}
 	for _, d := range doubts {
-		text := d.Text
 		if at := lineField.FindStringSubmatch(d.Field); at != nil {
-			text = "Line " + at[1] + ": " + text
+			d.Text = "Line " + at[1] + ": " + d.Text
 		}
-		shown.List = append(shown.List, templates.Doubt{Field: fields.NameOf(d.Field), Text: text})
+		d.Field = fields.NameOf(d.Field)
+		shown.List = append(shown.List, d)
 	}
 	return shown
 }

@@ -286,7 +286,7 @@ func scaleOf(a Axis, values ...[]any) scale {
 	s := scale{Axis: a, low: 0, high: 1, log: a.Log}
 	if len(a.Range) == 2 {
 		s.low, s.high = a.Range[0], a.Range[1]
-	} else if all := numbers(values...); len(all) > 0 {
+	} else if all := slices.DeleteFunc(lists.Map(slices.Concat(values...), number), math.IsNaN); len(all) > 0 {
 		s.low, s.high = slices.Min(all), slices.Max(all)
 	}
 	s.log = s.log && s.low > 0
@@ -296,10 +296,6 @@ func scaleOf(a Axis, values ...[]any) scale {
 		s.low, s.high, s.log = s.low-0.05*size, s.high+0.05*size, false
 	}
 	return s
-}
-
-func numbers(values ...[]any) []float64 {
-	return lists.Pick(slices.Concat(values...), func(value any) (float64, bool) { return number(value), !math.IsNaN(number(value)) })
 }
 
 func number(value any) float64 {

@@ -139,10 +139,10 @@ func (s scale) attributes(axis string) string {
 func (s *canvas) ticks(f frame) (rows []int) {
 	fmt.Fprintf(s, `<g data-axis="y" font-size="%d" stroke="var(--grid)" fill="var(--muted)" text-anchor="end">`, wordSize)
 	ups := f.y.ticks(f.yTicks())
-	shorten := shortener(ups, leftWords)
+	shorten, class := shortener(ups, leftWords), words.Either(f.yWords == "all", "", ` class="`+f.yWords+`"`)
 	for _, one := range ups {
 		at := percent(1 - one.at)
-		fmt.Fprintf(s, `<g><line x1="-4" x2="100%%" y1="%[1]s" y2="%[1]s"/><text x="-7" y="%[1]s" dy="0.32em" stroke="none"%[2]s%[3]s</text></g>`, at, windowClass(f.yWords), yTickText(one.words, shorten))
+		fmt.Fprintf(s, `<g><line x1="-4" x2="100%%" y1="%[1]s" y2="%[1]s"/><text x="-7" y="%[1]s" dy="0.32em" stroke="none"%[2]s%[3]s</text></g>`, at, class, yTickText(one.words, shorten))
 	}
 	fmt.Fprintf(s, `</g><g data-axis="x" font-size="%d" stroke="var(--grid)" fill="var(--muted)" text-anchor="middle">`, wordSize)
 	for window, width := range f.widths() {
@@ -220,11 +220,6 @@ func (s *canvas) xTicks(f frame, width float64, window int) (rows int) {
 		fmt.Fprintf(s, `<g class="%s"><line x1="%[2]s" x2="%[2]s" y2="100%%"/>%[3]s</g>`, []string{"wide", "narrow", "slim"}[window], at, below)
 	}
 	return rows
-}
-
-// windowClass is the class of a text that is written in some windows only.
-func windowClass(which string) string {
-	return words.Either(which == "all", "", ` class="`+which+`"`)
 }
 
 // fitted is the content of a text element, shortened to that many pixels, with the whole text on
@@ -331,7 +326,7 @@ func (s *canvas) trace(f frame, t Trace) {
 func (s *canvas) bars(f frame, t Trace) {
 	cap, mean := s.symbol(marker{level, 4, "", "feasible"}), s.symbol(marker{level, 11, "", "feasible"})
 	var texts []string
-	fmt.Fprintf(s, `<g %s>`, `data-name="`+html.EscapeString(t.Name)+`"`)
+	fmt.Fprintf(s, `<g data-name="%s">`, html.EscapeString(t.Name))
 	for i, x := range t.X {
 		at, low, high := percent(f.x.at(x)), percent(1-f.y.at(t.Low[i])), percent(1-f.y.at(t.High[i]))
 		fmt.Fprintf(s, `<line x1="%[1]s" x2="%[1]s" y1="%[2]s" y2="%[3]s" stroke="var(--feasible)" stroke-width="2"/>`, at, low, high)

@@ -189,7 +189,6 @@ func (s *Server) credentials(r *http.Request) ([]string, error) {
 	return secrets, nil
 }
 
-// refused reports whether err says that a credential is bad or missing.
 func refused(err error) bool {
 	return errors.Is(err, account.ErrNoCredentials) || errors.Is(err, account.ErrExpired) || errors.Is(err, problem.SignIn) || errors.Is(err, problem.TooMany)
 }
@@ -214,7 +213,6 @@ func (s *Server) authenticateEvenAway(r *http.Request, secret string) (account.I
 	return who, err
 }
 
-// clientAddress returns the address by which requests are limited.
 func clientAddress(r *http.Request) string {
 	return httprate.CanonicalizeIP(middleware.GetClientIP(r.Context()))
 }
@@ -397,7 +395,6 @@ func (q *quota) take(kind, name string, most, n int) (give func(), err error) {
 	}, nil
 }
 
-// takeForBoth takes n for the address and the credential of a request.
 func (q *quota) takeForBoth(r *http.Request, n int) (give func(), err error) {
 	address, err := q.takeForAddress(r, n)
 	if err != nil {

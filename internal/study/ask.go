@@ -343,7 +343,6 @@ func (c *chooser) suggest(ctx context.Context, want requirements) (*ledger.Chose
 	return c.last, err
 }
 
-// apply returns the state with the held settings applied.
 func (want requirements) apply(ctx context.Context, state *optimizer.State) (*optimizer.State, error) {
 	if len(want.held) == 0 {
 		return state, nil
@@ -351,7 +350,6 @@ func (want requirements) apply(ctx context.Context, state *optimizer.State) (*op
 	return state.Holding(ctx, want.config)
 }
 
-// chosenData returns a choice as the ledger records it.
 func (c *chooser) chosenData(origin ledger.Origin, settings design.Settings, d optimizer.Decision, brought design.Brought) (*ledger.ChosenData, error) {
 	known, faults := c.snap.Compiled().KnownAt(settings, d.Place, brought)
 	if err := faults.Err(); err != nil {
@@ -534,7 +532,6 @@ type requirements struct {
 	config  *optimizer.Config // with those held
 }
 
-// requirements returns what each decision for the ask has to comply with.
 func (ask Ask) requirements(c *design.Compiled) (requirements, design.Faults) {
 	known, faults := c.Known(ask.Brought)
 	config, held, wrong := c.Holding(ask.Held, "held")
@@ -560,5 +557,4 @@ func (own OwnTrial) Place(c *design.Compiled, at string) (design.Settings, optim
 	return settings, there, append(faults, c.CheckRules(settings, there, at)...)
 }
 
-// MostAsked is how many trials one request can ask for.
 const MostAsked = 50

@@ -15,7 +15,6 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// Create makes a study with the given definition.
 func (s *Service) Create(ctx context.Context, cmd Command, def design.Definition) (*ledger.Snapshot, error) {
 	checked, err := def.WithUnits().Check()
 	if err != nil {
@@ -32,7 +31,6 @@ func (s *Service) Create(ctx context.Context, cmd Command, def design.Definition
 	return s.Derived.Put(first.After), nil
 }
 
-// Edit changes name, description or state.
 func (s *Service) Edit(ctx context.Context, cmd Command, id string, edit ledger.EditedData) (*ledger.Snapshot, error) {
 	ruled, err := ruleEdit(edit)
 	if err != nil {
@@ -177,7 +175,6 @@ func (s *Service) Correct(ctx context.Context, cmd Command, id string, c Correct
 	return s.change(ctx, cmd, id, possible, correctionRule(cmd, c))
 }
 
-// correctionRule returns the rule for a correction, including the confirmation of doubts.
 func correctionRule(cmd Command, c Correction) func(now *ledger.Snapshot) (ruling, error) {
 	return func(now *ledger.Snapshot) (ruling, error) {
 		ruled, err := ruleCorrect(now, c)

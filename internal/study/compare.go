@@ -59,7 +59,6 @@ func (s *Models) Compare(ctx context.Context, snap *ledger.Snapshot, with []desi
 	return choices, nil
 }
 
-// compileWith compiles a study under another algorithm.
 func compileWith(d design.Definition, algorithm design.Algorithm) (*design.Compiled, error) {
 	algorithm.Horizon = cmp.Or(algorithm.Horizon, d.Algorithm.Horizon)
 	d.Algorithm = algorithm

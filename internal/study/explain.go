@@ -353,7 +353,6 @@ func (e explanation) weighedWith() string {
 // is not worth a number.
 const hardlyAny = 1e-3
 
-// hardlyImproves reports whether the expected improvement is not worth a number.
 func (e explanation) hardlyImproves() bool {
 	return *e.Decision.ExpectedImprovement <= hardlyAny*e.Decision.SD[e.d.Objective.Metric]
 }
@@ -405,7 +404,6 @@ func (e explanation) prices() string {
 	return " (" + plural(parts, "multiplier ", "multipliers ") + strings.Join(parts, ", ") + ")"
 }
 
-// plural returns one or many, by the number of names.
 func plural(names []string, one, many string) string {
 	if len(names) == 1 {
 		return one

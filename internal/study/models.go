@@ -472,7 +472,6 @@ func (s *Models) storedRows(ctx context.Context, snap *ledger.Snapshot) *gp.Kept
 	return optimizer.NewKept(pieces)
 }
 
-// deleteRows deletes the stored rows of a study if some of them are wrong.
 func (s *Models) deleteRows(ctx context.Context, id string, wrong []gp.Key) {
 	if len(wrong) == 0 {
 		return
@@ -541,7 +540,6 @@ func (s *Models) storeRowsLater(snap *ledger.Snapshot) {
 	})
 }
 
-// storeRows stores the rows of a study's newest state.
 func (s *Models) storeRows(ctx context.Context, id string) error {
 	_, newest, found := derived.Newest[replayed](s.Derived, id)
 	if !found || newest.state == nil {

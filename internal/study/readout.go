@@ -48,7 +48,6 @@ type WorksState struct {
 	Chance *float64 `json:"chance"` // at the recommendation, 1 while none has failed; null without one, and from published algorithms, which ignore failures
 }
 
-// MetricState describes the model of a metric.
 type MetricState struct {
 	optimizer.Model
 	Kernel KernelReadout `json:"kernel"`
@@ -607,7 +606,6 @@ func acquisitionPlaces(c *design.Compiled, q AcquisitionQuery) ([]optimizer.Plac
 	return places, known, faults.Err()
 }
 
-// addRisks adds the state of the risk that was asked for.
 func (r *Readout) addRisks(c *design.Compiled, risks []optimizer.Risk) {
 	for _, risk := range risks {
 		if len(risk.Costs) > 1 {
@@ -621,7 +619,6 @@ func (r *Readout) addRisks(c *design.Compiled, risks []optimizer.Risk) {
 	}
 }
 
-// HistoryRow is one round of a study.
 type HistoryRow struct {
 	Number          int                             `json:"number"`
 	Origin          ledger.Origin                   `json:"origin"`

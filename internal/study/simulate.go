@@ -102,7 +102,6 @@ func (s *Service) SimulateOne(ctx context.Context, by Command, lab design.Simula
 	return 0, err
 }
 
-// answer tells a trial's readings, with the mishap, if it has one.
 func (s *Service) answer(ctx context.Context, by Command, id string, number int, readings map[string]ledger.Reading, mishap Mishap) (*ledger.Snapshot, error) {
 	told := ledger.Telling{Metrics: maps.Clone(readings)}
 	right, slipped := readings[mishap.Metric]
@@ -187,7 +186,6 @@ func (s *Service) Simulated(id string) Progress {
 // StopSimulating ends the run under way, if any, after its present trial.
 func (s *Service) StopSimulating(id string) { s.Derived.Stop(simulating, id) }
 
-// DemoTrials is how many trials the simulated laboratory runs when the demo study is made.
 const DemoTrials = 24
 
 // DemoMishaps are the mistakes in the demo study, as they happen in laboratories.

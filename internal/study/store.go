@@ -130,7 +130,6 @@ type Mark struct {
 // String returns the mark as one word: microseconds since 1970, a dot, the id.
 func (m Mark) String() string { return strconv.FormatInt(m.UpdatedAt.UnixMicro(), 10) + "." + m.ID }
 
-// ParseMark parses the result of String.
 func ParseMark(text string) (Mark, error) {
 	at, id, dotted := strings.Cut(text, ".")
 	micros, err := strconv.ParseInt(at, 10, 64)
@@ -204,7 +203,6 @@ func NoStudy(id string) error {
 	return &refusal{"There is no study " + design.Shorten(id) + ", or none that you may see.", ErrNotFound}
 }
 
-// conflict returns an error for what the present state of the study does not allow.
 func conflict(format string, values ...any) error {
 	return &refusal{fmt.Sprintf(format, values...), ErrConflict}
 }

@@ -74,7 +74,6 @@ func (t Theorem) OnRegret() Theorem {
 	return t
 }
 
-// Counts returns how many assumptions are met, not met and unknown.
 func (t Theorem) Counts() (met, notMet, unknown int) {
 	count := map[policy.Standing]int{}
 	for _, f := range t.Findings {
@@ -83,7 +82,6 @@ func (t Theorem) Counts() (met, notMet, unknown int) {
 	return count[policy.Met], count[policy.NotMet], count[policy.Unknown]
 }
 
-// The kinds of a bound, for the API.
 const (
 	boundGuarantee = "guarantee"
 	boundGrowth    = "growth"
@@ -108,7 +106,6 @@ func (t Theorem) Worth() (kind, why string) {
 	return boundGuarantee, fmt.Sprintf("a guarantee, if what cannot be known holds: %d of the %d assumptions of its theorem", unknown, met+unknown)
 }
 
-// sum returns the violation that the theorem bounds.
 func (t Theorem) sum(v optimizer.Tally) float64 {
 	if t.Soft {
 		return v.Soft

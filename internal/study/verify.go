@@ -16,7 +16,6 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// The values of Verification.Rules.
 const (
 	RulesPresent = "present"
 	RulesGone    = "gone"

@@ -25,7 +25,6 @@ const mostCards = 50
 // mostSaved is how many of the results saved just now are shown above the cards.
 const mostSaved = 3
 
-// Next is the section on what to do next.
 func (v Facts) Next() templates.Next {
 	d := v.Snap.Definition
 	next := templates.Next{Study: v.Head, AskKey: v.Key, Any: len(v.Snap.Trials) > 0, Context: ContextInputs(d), Idle: howTrialsEnded(v.Snap.Trials), Candidate: sampled(d)}
@@ -103,7 +102,6 @@ type Tried struct {
 	Trial *ledger.Trial
 }
 
-// Of returns the facts about one trial.
 func (v Facts) Of(t *ledger.Trial) Tried { return Tried{v, t} }
 
 // reasonLine says why a trial failed, was not run or was excluded, "" if no reason was given.
@@ -141,7 +139,6 @@ func (v Tried) chosenInstead() design.Settings {
 // longestReason is how many characters of a doubt become the reason for an exclusion.
 const longestReason = 500
 
-// inDoubt describes the doubts about a trial.
 func (v Tried) inDoubt() templates.Doubtful {
 	d := templates.Doubtful{Number: v.Trial.Number, URL: v.trialURL(v.Trial.Number), Means: v.Snap.DoubtMeans(v.Trial), Operates: v.Head.Operates && v.At == 0 && v.Snap.State != ledger.Archived}
 	d.Says = lists.Map(v.Trial.Doubts, func(doubt ledger.Doubted) string { return doubt.Why })
@@ -316,7 +313,6 @@ func ResultInput(d design.Definition, i int, metric string) templates.Input {
 // cannot.
 func MetricField(i int) string { return fmt.Sprintf("metric.%d", i) }
 
-// SettingField is the name of the field for parameter i.
 func SettingField(i int) string { return fmt.Sprintf("used.%d", i) }
 
 // UsedInputs are the fields for a trial's settings, filled in with its values except where somebody
@@ -348,7 +344,6 @@ func Typed(values url.Values, field string) bool {
 	return values.Has(field) && !(values.Has(was) && values.Get(field) == values.Get(was))
 }
 
-// SettingInput is the field for a parameter's value.
 func SettingInput(name string, p design.Parameter) templates.Input {
 	in := templates.Input{Name: name, Label: p.Name, Unit: p.Unit, Kind: "number", Signed: p.Low != nil && *p.Low < 0}
 	switch {

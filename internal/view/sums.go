@@ -81,7 +81,6 @@ func (p *progressPanels) computeTruth() {
 	}
 }
 
-// trialsPerBar is how many trials share a bar.
 func (p *progressPanels) trialsPerBar() int { return max(1, (len(p.Snap.Trials)+mostBars-1)/mostBars) }
 
 func (p *progressPanels) addNotes(sentences ...string) {
@@ -291,7 +290,6 @@ func (p *progressPanels) multiplierPanel(limits []int) (panel chart.Panel, notes
 	return panel, notes
 }
 
-// priceNow is the multiplier of limit j, 0 if it has none.
 func (p *progressPanels) priceNow(j int) float64 {
 	return p.Readout.Multipliers[p.Snap.Definition.Constraints[j].Name]
 }
@@ -454,7 +452,6 @@ func slopeWords(p study.Price, o design.Objective) string {
 	return fmt.Sprintf(" (slope, the limit’s multiplier: %s for each %s of %s)", words.Apart(words.Brief(*p.Slope), o.Unit), words.Either(each == design.UnitApart("%"), "point", each), design.Name(p.Metric))
 }
 
-// priceChart draws the price curves side by side. It is nil if there are none.
 func (v Facts) priceChart() *templates.Chart {
 	if !slices.ContainsFunc(v.Prices, hasCurve) {
 		return nil

@@ -30,7 +30,6 @@ type trialFilter struct {
 	keep        func(*ledger.Trial) bool
 }
 
-// trialFilters lists all filters of the table.
 var trialFilters = []trialFilter{
 	{"", "All", false, func(*ledger.Trial) bool { return true }},
 	{"waiting", "Waiting", false, func(t *ledger.Trial) bool { return t.Waiting() && !t.Excluded }},
@@ -66,7 +65,6 @@ func (v Facts) Trials() templates.Trials {
 	return table
 }
 
-// filters offers the filters, and fills the table by the current one.
 func (l trialsTable) filters(table *templates.Trials) {
 	for _, f := range trialFilters {
 		current := f.word == l.Show
@@ -256,7 +254,6 @@ func longestWord(text string) (letters int) {
 	return letters
 }
 
-// Page is the page of a trial.
 func (v Tried) Page() templates.TrialPage {
 	t, d := v.Trial, v.Snap.Definition
 	shown := templates.TrialPage{
@@ -444,7 +441,6 @@ func (v Tried) Sheet(address string) (templates.SheetPage, error) {
 	return sheet, nil
 }
 
-// WaitingSheet is all waiting trials on paper.
 func (v Facts) WaitingSheet() templates.WaitingSheet {
 	sheet := templates.WaitingSheet{Study: v.Head, Printed: words.Exact(v.Now), Statuses: string(ledger.StatusSuggested + "," + ledger.StatusPartial)}
 	waiting := v.Snap.WaitingTrials()

@@ -111,13 +111,11 @@ func toldScaleWords(metric string, scale float64) []string {
 	return []string{fmt.Sprintf("%s: standard deviations told with readings count %s times as told, since readings scatter %s than they say.", design.OpeningName(metric), times, words.Either(scale > 1, "more", "less"))}
 }
 
-// metricDrift is the drift test of one metric.
 type metricDrift struct {
 	study.Drift
 	metric string
 }
 
-// isDrifting tells whether the metric drifts now.
 func (d metricDrift) isDrifting() bool { return d.Since > 0 }
 
 // mostTimes is the largest factor that is written as a number.
@@ -258,7 +256,6 @@ func boundVerdict(theorem study.Theorem, of string) string {
 	return words.Either(notMet == 0 && theorem.Short == "", "It holds if what cannot be known holds.", "It shows how "+of+" grows with trials, and is no promise.")
 }
 
-// truthName is the true value's name in legends.
 const truthName = "the truth, which only the simulated lab knows"
 
 // truthLines draws the true optimum over trials and the mean of the true values so far. must holds

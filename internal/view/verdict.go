@@ -58,7 +58,6 @@ func (v Facts) Verdict() templates.Verdict {
 	return verdict
 }
 
-// hasReadout tells whether there is a readout to answer from.
 func (v verdictFacts) hasReadout() bool {
 	return len(v.Snap.Trials) > 0 && !v.Working && v.Modelless == ""
 }
@@ -148,7 +147,6 @@ func (v verdictFacts) bestReading() *templates.Lucky {
 	return &templates.Lucky{Number: best.Number, URL: v.trialURL(best.Number), What: what, Value: *newValue(words.Quantity(value, v.Snap.UnitTold(best.Number, o.Metric)), value)}
 }
 
-// newValue pairs a number with its text.
 func newValue(text string, x float64) *templates.Value {
 	return &templates.Value{Text: text, Raw: words.Raw(x)}
 }
@@ -403,7 +401,6 @@ func (v verdictFacts) horizonReached() string {
 	return design.Count(v.Snap.Definition.Algorithm.Horizon, "trial was planned, and is made", "trials were planned, and are made") + "."
 }
 
-// fewReadings is the largest number of further readings that is worth advising.
 const fewReadings = 10
 
 func waitingWords(waiting []ledger.Trial) string {

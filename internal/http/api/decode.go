@@ -102,7 +102,6 @@ func decodeJSON(ctx context.Context, text []byte, into any) error {
 	return nil
 }
 
-// withPosition adds line and column to the message of a JSON syntax error.
 func withPosition(err error, text []byte) string {
 	syntax, ok := errors.AsType[*json.SyntaxError](err)
 	if !ok {
@@ -163,7 +162,6 @@ const (
 	mostMembers = 1_000
 )
 
-// at returns the path of the value being read.
 func (c *jsonCheck) at() string {
 	var at strings.Builder
 	for _, s := range c.path {
@@ -176,7 +174,6 @@ func (c *jsonCheck) at() string {
 	return strings.TrimPrefix(at.String(), ".")
 }
 
-// in reports whether the value being read is a member of that name.
 func (c *jsonCheck) in(name string) bool { return len(c.path) > 0 && c.path[len(c.path)-1].key == name }
 
 func (c *jsonCheck) fault(value any, format string, args ...any) {
@@ -243,7 +240,6 @@ func (c *jsonCheck) value(t reflect.Type, nullAllowed bool) {
 	}
 }
 
-// takesAny reports whether t takes any JSON.
 func takesAny(t reflect.Type) bool { return t == rawMessageType || t.Kind() == reflect.Interface }
 
 // object checks an object whose opening brace has been read.
@@ -375,7 +371,6 @@ func (c *jsonCheck) number(n json.Number, t reflect.Type) {
 	}
 }
 
-// text checks a string against t, and that PostgreSQL can store it.
 func (c *jsonCheck) text(s string, t reflect.Type) {
 	if strings.ContainsRune(s, 0) {
 		c.fault(nil, "must not contain the character U+0000")
@@ -460,7 +455,6 @@ var required = map[reflect.Type][]string{
 	reflect.TypeFor[compareRequest]():         {"algorithms"},
 }
 
-// jsonField is a field of a struct as JSON names it.
 type jsonField struct {
 	name     string
 	kind     reflect.Type

@@ -362,7 +362,6 @@ func (s *schemas) structure(t reflect.Type, request bool) object {
 	return ref
 }
 
-// schemaName returns the name of a type in the document, such as TrialRequest or Trial.
 func schemaName(t reflect.Type, request bool) string {
 	first, size := utf8.DecodeRuneInString(t.Name())
 	name := strings.TrimSuffix(string(unicode.ToUpper(first))+t.Name()[size:], "Request")

@@ -77,7 +77,6 @@ type Route struct {
 	Operation
 }
 
-// queryParameter describes a query parameter. Type is a value of its type.
 type queryParameter struct {
 	Name    string
 	Meaning string
@@ -97,7 +96,6 @@ type Database interface {
 	Before(ctx context.Context, key *study.IdempotencyKey) error
 }
 
-// Options configures an API.
 type Options struct {
 	Studies       *study.Service
 	Accounts      account.Store
@@ -115,7 +113,6 @@ type Options struct {
 	Asks, Replays prometheus.Observer
 }
 
-// API holds what the handlers share.
 type API struct {
 	Options
 	document   []byte                 // the OpenAPI document
@@ -123,7 +120,6 @@ type API struct {
 	page       func() ([]byte, error) // the same for people
 }
 
-// New returns an API. Call Publish before serving it.
 func New(options Options) *API { return &API{Options: options} }
 
 // operations are operations by the names that clients call them.
@@ -327,7 +323,6 @@ var (
 	atOnly      = []queryParameter{atParameter}
 )
 
-// timed returns answer with its time observed as one of Replays.
 func timed[Q, T any](a *API, answer func(context.Context, *ledger.Snapshot, Q) (T, error)) func(context.Context, *ledger.Snapshot, Q) (T, error) {
 	return func(ctx context.Context, snap *ledger.Snapshot, asked Q) (T, error) {
 		start := time.Now()
@@ -344,7 +339,6 @@ func notNil[T any](list []T) []T {
 	return list
 }
 
-// maxPage is the largest and the default length of a page of a list.
 const maxPage = 1000
 
 var limitParameter = queryParameter{"limit", fmt.Sprintf("At most this many; default and limit %d", maxPage), 0}

@@ -126,7 +126,6 @@ type importDocument struct {
 	Doubts []study.Doubt `json:"doubts,omitempty"`
 }
 
-// transferOperations import and export studies.
 func (a *API) transferOperations() operations {
 	return operations{
 		"exportCSV": Operation{

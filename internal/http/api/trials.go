@@ -172,7 +172,6 @@ func madeTrial(after *ledger.Snapshot, numbers []int) reply {
 	return reply{fmt.Sprintf("/api/v1/studies/%s/trials/%d", after.ID, made.Number), made}
 }
 
-// changingTrial returns an operation that changes the trial in the path.
 func changingTrial[Q any](a *API, operation Operation, do func(ctx context.Context, cmd study.Command, id string, number int, given Q) (*ledger.Snapshot, error)) Operation {
 	if operation.Answer == nil {
 		operation.Answer = ledger.Trial{}

@@ -103,7 +103,6 @@ func (b definitionForm) form() studyForm {
 	return form
 }
 
-// number returns the line number of item i of a list.
 func (b definitionForm) number(list string, i int) int {
 	if b.lines == nil {
 		return i
@@ -337,7 +336,6 @@ func whoMeasures(problem string) []templates.Option {
 	return []templates.Option{{Label: "a laboratory"}, {Value: problem, Label: "a simulated lab: " + problem}}
 }
 
-// seed returns the number typed, or a random one.
 func (t *Typed) seed(name string) uint64 {
 	text := t.Text(name)
 	if text == "" {
@@ -427,7 +425,6 @@ func (t *Typed) fill(b definitionForm) Fields {
 	return fields
 }
 
-// Showing returns what the form of a new study like d is filled in with.
 func Showing(d design.Definition) url.Values { return definitionForm{d: &d}.showing() }
 
 // ShowingChanges returns what the form of changes that lead to d is filled in with.
@@ -442,7 +439,6 @@ func (b definitionForm) showing() url.Values {
 	return values
 }
 
-// Blank returns what the form of a new study begins with.
 func Blank() url.Values {
 	values := Showing(design.Definition{Objective: design.Objective{Direction: "maximize"}})
 	setRows(values, parameters, rows{0: newRow[parameters], 1: newRow[parameters]})

@@ -33,7 +33,6 @@ type Field struct {
 	read  func(t *Typed, name string)
 }
 
-// fold is the section under which a field is folded away.
 type fold int
 
 const (
@@ -74,7 +73,6 @@ func (fields Fields) Read(t *Typed) {
 	}
 }
 
-// Show returns what the form is filled in with.
 func (fields Fields) Show() url.Values {
 	values := url.Values{}
 	for _, f := range fields {
@@ -83,7 +81,6 @@ func (fields Fields) Show() url.Values {
 	return values
 }
 
-// Inputs returns the fields to draw.
 func (fields Fields) Inputs() []templates.Input {
 	return lists.Pick(fields, func(f Field) (templates.Input, bool) { return f.Input, !f.fixed })
 }
@@ -338,7 +335,6 @@ const draftField = "draft"
 // newStudyDraft is that name for a new study; forms filled in from something else add to it.
 const newStudyDraft = "new-study"
 
-// Draft returns the name of the draft of a new study's form.
 func Draft(values url.Values) string {
 	if name := values.Get(draftField); strings.HasPrefix(name, newStudyDraft) {
 		return name
@@ -354,7 +350,6 @@ func (t *Typed) Saved(address string) string {
 	return address + "&saved=" + url.QueryEscape(t.Text(draftField))
 }
 
-// NewInvite returns the form of an invite.
 func NewInvite(into *account.NewInvite) Fields {
 	return Fields{
 		text("name", templates.Input{Label: "Name", Help: "As the ledger will call them"}, &into.Name).prefixed("invite"),
@@ -376,14 +371,12 @@ func NewToken(studies []templates.Option, into *account.NewToken) Fields {
 	}
 }
 
-// Roles returns the roles to choose from.
 func Roles() []templates.Option {
 	return lists.Map(account.Roles, func(role account.Role) templates.Option {
 		return templates.Option{Value: string(role), Label: role.Title()}
 	})
 }
 
-// NewShare returns the form of a read-only link.
 func NewShare(into *account.NewShare) Fields {
 	ends := &into.ExpiresAt
 	return Fields{
@@ -425,7 +418,6 @@ func NewImport(rows *string, options *study.ImportOptions) Fields {
 	}
 }
 
-// NewClosing returns the form that ends a trial or sets it aside.
 func NewClosing(kind, reason *string) Fields {
 	return Fields{text("kind", templates.Input{}, kind), text("reason", templates.Input{}, reason)}
 }

@@ -11,7 +11,6 @@ import (
 	"headroom/web/templates"
 )
 
-// row is one line of a list: texts by field.
 type row map[string]string
 
 // rows are the lines of a list by number. A line keeps its number as long as the form is open, so
@@ -74,7 +73,6 @@ func numbered(values url.Values, which func(rows) []int) map[string][]int {
 	return numbers
 }
 
-// named returns the first line of that name, nil if there is none.
 func (lines rows) named(name string) row {
 	for _, n := range lines.numbers() {
 		if strings.EqualFold(strings.TrimSpace(lines[n]["name"]), name) {

@@ -25,7 +25,6 @@ type sheet struct {
 	marks        design.Marks
 }
 
-// longestRow is how many bytes a row of a sheet has at most.
 const longestRow = 64 << 10
 
 var errLongRow = fmt.Errorf("a row is longer than %d kB", longestRow>>10)
@@ -50,7 +49,6 @@ func (r *boundedReader) Read(into []byte) (int, error) {
 // it.
 const decimalField = "decimal"
 
-// Decimals returns that field.
 func (t *Typed) Decimals() design.Decimals { return design.Decimals(t.Text(decimalField)) }
 
 // offerDecimals asks which decimal mark the table in a field has, by one of its ambiguous numbers.

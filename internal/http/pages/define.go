@@ -53,7 +53,6 @@ func showNew(w http.ResponseWriter, r *http.Request, status int, page templates.
 	return showDefine(w, r, status, "New study", page)
 }
 
-// showDefine shows the form, alone if htmx asks for it.
 func showDefine(w http.ResponseWriter, r *http.Request, status int, title string, page templates.DefinePage) error {
 	page.Page = newPage(r, title, "medium")
 	if isHTMX(r) {
@@ -113,7 +112,6 @@ func definitionAsChosen(snap *ledger.Snapshot) design.Definition {
 	return snap.Compiled().Chosen(snap.Definition)
 }
 
-// leastWindow is the smallest window that is offered, in trials.
 const leastWindow = 10
 
 // offerWindow changes d to the algorithm that looks only at the last trials: those since the
@@ -223,7 +221,6 @@ func (s *Site) takeOver(r *http.Request, v view.Facts, form *forms.Typed, showin
 
 func showingEdit(snap *ledger.Snapshot) url.Values { return forms.NewEdit(editableData(snap)).Show() }
 
-// Edit saves what was changed.
 func (s *Site) Edit(w http.ResponseWriter, r *http.Request, v view.Facts, form *forms.Typed) submission {
 	contested, failed := s.takeOver(r, v, form, showingEdit)
 	for _, name := range contested {

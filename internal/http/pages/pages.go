@@ -109,14 +109,12 @@ func Button(to string, do func(*http.Request) error) handler {
 	})
 }
 
-// StudyForm returns the handler of a form about the study in the path.
 func (s *Site) StudyForm(read func(http.ResponseWriter, *http.Request, view.Facts, *forms.Typed) submission) handler {
 	return s.WithStudy(func(w http.ResponseWriter, r *http.Request, v view.Facts) error {
 		return submit(w, r, func(form *forms.Typed) submission { return read(w, r, v, form) })
 	})
 }
 
-// TrialForm returns the handler of a form about the trial in the path.
 func (s *Site) TrialForm(read func(http.ResponseWriter, *http.Request, view.Tried, *forms.Typed) submission) handler {
 	return s.WithTrial(func(w http.ResponseWriter, r *http.Request, v view.Tried) error {
 		return submit(w, r, func(form *forms.Typed) submission { return read(w, r, v, form) })
@@ -150,10 +148,8 @@ func setHTMLHeaders(w http.ResponseWriter) {
 	w.Header().Add("Vary", "HX-Request")
 }
 
-// isHTMX reports whether htmx asks for a part of a page.
 func isHTMX(r *http.Request) bool { return r.Header.Get("HX-Request") == "true" }
 
-// sentFrom returns the address of the page from which a browser sends a request.
 func sentFrom(r *http.Request) *url.URL {
 	page, err := url.Parse(cmp.Or(r.Header.Get("HX-Current-URL"), r.Referer()))
 	if err != nil {
@@ -333,7 +329,6 @@ func loadListed(v *view.Facts) error {
 	return nil
 }
 
-// eventsAtOnce is the number of events that are read at a time.
 const eventsAtOnce = 500
 
 // loadEntries gets a page of the ledger, which ends before the entry that the query names.

@@ -16,7 +16,6 @@ import (
 	"headroom/web/templates"
 )
 
-// studiesOnPage is the number of studies on a page of the list.
 const studiesOnPage = 100
 
 // StudiesPage lists the studies that the caller may see.

@@ -73,7 +73,6 @@ func (s *Site) Close(w http.ResponseWriter, r *http.Request, v view.Tried, form 
 	}
 }
 
-// Replicate asks for the same settings again.
 func (s *Site) Replicate(w http.ResponseWriter, r *http.Request, v view.Tried, _ *forms.Typed) submission {
 	return submission{
 		do: func(cmd study.Command) error {
@@ -243,7 +242,6 @@ func (s *Site) askFor(r *http.Request, cmd study.Command, id string, ask study.A
 	}
 }
 
-// Ask asks for the next trials.
 func (s *Site) Ask(w http.ResponseWriter, r *http.Request, v view.Facts, form *forms.Typed) submission {
 	count := form.Whole("count", 1)
 	ask := study.Ask{Count: &count, Brought: design.Brought{Context: form.Context(forms.NewTrialForm(v.Snap))}}
@@ -270,7 +268,6 @@ func (s *Site) Ask(w http.ResponseWriter, r *http.Request, v view.Facts, form *f
 	}
 }
 
-// OwnPage shows the form of a person's own point.
 func (s *Site) OwnPage(w http.ResponseWriter, r *http.Request, v view.Facts) error {
 	return showOwn(w, r, http.StatusOK, v, templates.OwnPage{})
 }

@@ -79,7 +79,6 @@ func (d Definition) partNames() map[string][]string {
 	}
 }
 
-// partNames returns the names of the items in the change.
 func (change Reconfiguration) partNames() map[string][]string {
 	return Definition{Parameters: change.Parameters, Constraints: change.Constraints, RecordedMetrics: change.RecordedMetrics}.partNames()
 }

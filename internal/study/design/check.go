@@ -58,7 +58,6 @@ func (c *checker) general() {
 	}
 }
 
-// CheckDescription says what makes text unfit as a study's description, "" if nothing does.
 func CheckDescription(text string) string {
 	if n := utf8.RuneCountInString(text); n > maxDescription {
 		return fmt.Sprintf("has %d characters; at most %d are allowed", n, maxDescription)
@@ -185,7 +184,6 @@ const (
 	searchedPlaces = 6000
 )
 
-// checkTotalChoices limits the choices of all parameters together.
 func (c *checker) checkTotalChoices() {
 	choices := 0
 	for _, p := range c.d.Parameters {
@@ -319,7 +317,6 @@ func (c *checker) choices(p *Parameter, at string) {
 	}
 }
 
-// remainders checks references to other parameters.
 func (c *checker) remainders() {
 	types := map[string]ParameterType{}
 	for _, p := range c.d.Parameters {

@@ -29,7 +29,6 @@ type variables struct {
 	choices map[string]bool // parameters that have no number
 }
 
-// names returns the names that are valid in formulas.
 func (v variables) names() []string {
 	all := slices.SortedFunc(maps.Keys(v.index), func(a, b string) int { return cmp.Compare(v.index[a], v.index[b]) })
 	return slices.DeleteFunc(all, func(name string) bool { return !isIdentifier(name) })
@@ -95,7 +94,6 @@ func (c comparison) explain(x []float64) string {
 	return fmt.Sprintf("%q: %.10g is not %s %.10g", c.text, left, sign, right)
 }
 
-// parseFormula parses arithmetic over the variables.
 func parseFormula(text string, v variables) (value formula, err error) {
 	defer func() { err = v.nameInvalid(text, err) }()
 	node, err := parseExpression(text)
@@ -110,7 +108,6 @@ func parseFormula(text string, v variables) (value formula, err error) {
 
 var comparisonSigns = []string{"<=", ">=", "<", ">"}
 
-// parseComparison parses a comparison of two formulas.
 func parseComparison(text string, v variables) (limit comparison, err error) {
 	defer func() { err = v.nameInvalid(text, err) }()
 	node, err := parseExpression(text)

@@ -97,7 +97,6 @@ func (c *Compiled) knownFunction(context map[string]float64, f *Faults) func(int
 	}
 }
 
-// whyNotComputable says why a value is not Computable.
 func whyNotComputable(v float64) string {
 	if !Finite(v) {
 		return "has no finite value"

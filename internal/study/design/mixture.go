@@ -5,7 +5,6 @@ import (
 	"slices"
 )
 
-// hasMixture reports whether some parameters share a total.
 func (s *space) hasMixture() bool {
 	return slices.ContainsFunc(s.axes, func(a *axis) bool { return a.Type == Remainder })
 }

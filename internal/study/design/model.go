@@ -73,7 +73,6 @@ func readKeyed[T any](b *compiler, raw json.RawMessage, location string, isOne f
 
 func notOne(map[string]json.RawMessage) bool { return false }
 
-// numberReader returns a function that reads a number between bounds.
 func (b *compiler) numberReader(low, high float64) func(json.RawMessage, string) *float64 {
 	return func(raw json.RawMessage, location string) *float64 {
 		var x float64

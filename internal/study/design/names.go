@@ -80,7 +80,6 @@ type checker struct {
 	faults Faults
 }
 
-// passes runs a check and reports whether it found no fault.
 func (c *checker) passes(check func()) bool {
 	before := len(c.faults)
 	check()

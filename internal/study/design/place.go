@@ -79,7 +79,6 @@ func (c *Compiled) place(s Settings, location string, how strictness) (Settings,
 	return c.space.settings(x), c.placeAt(x), nil
 }
 
-// brokenConstraint returns a fault if an input constraint does not hold at x.
 func (c *Compiled) brokenConstraint(x []float64, s Settings, location string) (f Faults) {
 	if i := c.space.broken(x, personSlack); i >= 0 {
 		f.Add(location, s, "breaks the input constraint %s", c.space.limits[i].explain(x))
@@ -191,7 +190,6 @@ func (c *Compiled) unlisted(x []float64, s Settings, location string) (f Faults)
 	return f
 }
 
-// noPlace is the place of invalid settings.
 var noPlace = optimizer.Place{Arm: -1}
 
 // placeAt returns the place of physical values that are not a candidate's.
@@ -218,7 +216,6 @@ func (c *Compiled) MayChoose(s Settings) bool {
 	return len(faults) == 0 && c.space.available(c.space.lookup(kept))
 }
 
-// RemaindersFit reports whether the settings leave every remainder within its bounds.
 func (c *Compiled) RemaindersFit(s Settings) bool { return c.space.inBounds(c.space.lookup(s)) }
 
 // MayChooseAgain reports whether a trial may be repeated as it was run: that is allowed, and

@@ -9,7 +9,6 @@ import (
 	"headroom/internal/optimizer/policy"
 )
 
-// The scales of a number.
 const (
 	ScaleLinear = "linear"
 	ScaleLog    = "log"

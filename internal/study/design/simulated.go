@@ -42,10 +42,8 @@ var provided = func() []SimulatedLab { return nil }
 // Package lab calls it in every program that imports it, before main begins.
 func ProvideSimulatedLabs(list func() []SimulatedLab) { provided = list }
 
-// SimulatedLabs returns the simulated laboratories.
 func SimulatedLabs() []SimulatedLab { return provided() }
 
-// FindSimulatedLab returns the simulated laboratory of that name.
 func FindSimulatedLab(name string) (SimulatedLab, error) {
 	labs := provided()
 	if lab, there := lists.Find(labs, func(lab SimulatedLab) bool { return lab.Name() == name }); there {
@@ -92,7 +90,6 @@ func (d Definition) IsProblemOf(lab SimulatedLab) bool {
 		})
 }
 
-// anyUnavailable reports whether something has run out.
 func (d Definition) anyUnavailable() bool {
 	return slices.ContainsFunc(slices.Collect(maps.Values(d.Unavailable)), func(gone []Value) bool { return len(gone) > 0 })
 }

@@ -494,7 +494,6 @@ func (a *axis) read(v Value, location string, how strictness, f *Faults) float64
 // been wider. Farther away no model knows anything, and a typing mistake is likelier.
 const furthest = 10
 
-// checkReach reports a value that lies too far beyond the bounds.
 func (a *axis) checkReach(x float64, location string, how strictness, f *Faults) {
 	kept, there := how.kept[a.Name]
 	switch u := a.unit(x); {

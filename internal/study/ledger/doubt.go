@@ -127,7 +127,6 @@ func (doubt *Doubt) fits(x float64) bool {
 	return doubt.known.orLimits(doubt.limits).closeTo(x)
 }
 
-// judgeByPrediction judges the value by its prediction.
 func (doubt *Doubt) judgeByPrediction() (odd, grave bool) {
 	distance, known := doubt.expected.distance(doubt.value), doubt.known
 	doubt.Unexpected = distance > oddSD
@@ -455,7 +454,6 @@ func isPowerOf(used, chosen float64) bool {
 	return math.Abs(power-math.Round(power)) < 1e-9 && math.Abs(power) < 4 && (math.Round(power) != 0 || used == -chosen)
 }
 
-// range95 returns the range in which a reading would have been expected.
 func (doubt *Doubt) range95() []float64 {
 	switch e := doubt.expected; {
 	case doubt.Unexpected:
@@ -551,7 +549,6 @@ type Range struct {
 	Low, High float64
 }
 
-// RangeOf returns the range of the values.
 func RangeOf(values ...float64) Range {
 	r := Range{Low: math.Inf(1), High: math.Inf(-1)}
 	for _, x := range values {
@@ -561,7 +558,6 @@ func RangeOf(values ...float64) Range {
 	return r
 }
 
-// With returns the range of both together.
 func (r Range) With(other Range) Range {
 	return Range{r.Count + other.Count, min(r.Low, other.Low), max(r.High, other.High)}
 }

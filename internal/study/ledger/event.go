@@ -22,7 +22,6 @@ import (
 	"headroom/internal/study/design"
 )
 
-// Kind is the kind of an event.
 type Kind string
 
 const (
@@ -154,7 +153,6 @@ const (
 	Archived State = "archived"
 )
 
-// States has all states.
 var States = []State{Open, Paused, Finished, Archived}
 
 // Over reports whether no further trial will be asked for.
@@ -203,7 +201,6 @@ const (
 	Imported  Origin = "imported"
 )
 
-// Origins has all origins.
 var Origins = []Origin{Suggested, Manual, Imported}
 
 // Decision is what the algorithm saw and chose, as kept with the trial and shown by the API. Maps
@@ -239,7 +236,6 @@ type Works struct {
 	Of     int     `json:"of"`     // those and the trials that had worked
 }
 
-// RunnerUp is the second best point.
 type RunnerUp struct {
 	Parameters  design.Settings `json:"parameters"`
 	Acquisition float64         `json:"acquisition"`
@@ -357,7 +353,6 @@ const (
 	ByChance   Cause = "chance"   // independent of the settings
 )
 
-// Causes has all causes.
 var Causes = []Cause{BySettings, ByChance}
 
 // FittedData records hyperparameters that are in force from decision From on.

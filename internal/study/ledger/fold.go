@@ -312,7 +312,7 @@ func (b *builder) touchSubject(number int) (*Trial, *record, error) {
 	return t, r, nil
 }
 
-// touchTold is concern for an event that an archived study does not accept.
+// touchTold is touchSubject for an event that an archived study does not accept.
 func (b *builder) touchTold(number int) (*Trial, *record, error) {
 	t, r, err := b.touchSubject(number)
 	if err == nil && b.snap.State == Archived {

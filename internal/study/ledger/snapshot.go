@@ -74,10 +74,8 @@ const (
 	StatusAbandoned Status = "abandoned"
 )
 
-// Statuses has all statuses.
 var Statuses = []Status{StatusSuggested, StatusPartial, StatusCompleted, StatusFailed, StatusAbandoned}
 
-// Known reports whether s is one of the statuses.
 func (s Status) Known() bool { return slices.Contains(Statuses, s) }
 
 // Trial is one round in its present state. Its JSON is that of the API.
@@ -143,7 +141,6 @@ func (snap *Snapshot) Since(number int, name string) int64 {
 	return max(t.ChosenSeq, snap.records[number-1].since[name])
 }
 
-// Compiled returns the definition in the form that computations use.
 func (snap *Snapshot) Compiled() *design.Compiled { return snap.compiled }
 
 // Place returns the place of a trial under the present definition.
@@ -438,7 +435,6 @@ type Limit struct {
 	Unit      string  `json:"unit,omitempty"`
 }
 
-// BestTrial is the best included trial known to be within every limit.
 type BestTrial struct {
 	Number int     `json:"number"`
 	Metric string  `json:"metric"` // the objective's

@@ -47,7 +47,6 @@ type Event struct {
 	Text string
 }
 
-// Axis is an axis with its name and unit.
 type Axis struct {
 	Title      string
 	Log        bool
@@ -87,7 +86,6 @@ const (
 	Bars        Style = "bars"  // means with error bars, for categories
 )
 
-// Trace is one series.
 type Trace struct {
 	Name  string
 	Style Style
@@ -213,7 +211,6 @@ func (l marker) crowded() marker {
 	return l
 }
 
-// pen is how a line is drawn.
 type pen struct {
 	colour string
 	width  float64
@@ -336,7 +333,6 @@ func (s scale) shows(value any) bool {
 	return at >= -1e-9 && at <= 1+1e-9
 }
 
-// tick is a place on an axis with its text.
 type tick struct {
 	at    float64
 	words string

@@ -340,7 +340,6 @@ func (s *canvas) bars(f frame, t Trace) {
 	s.WriteString(`</g></g>`)
 }
 
-// symbol is the id of a marker's definition.
 func (s *canvas) symbol(l marker) string {
 	drawn := fmt.Sprintf(`d="%s" %s`, l.outline(l.r), l.attributes())
 	at := slices.Index(s.markers, drawn)
@@ -526,10 +525,8 @@ func Figure(title string, cells []Panel) []byte {
 	return []byte(colourReplacer.Replace(interactive.ReplaceAllString(drawn, "")))
 }
 
-// interactive matches the attributes by which a page's chart responds to a pointer.
 var interactive = regexp.MustCompile(` (data-[a-z]+|class="(frame|clip|zoom|key-mark)[^"]*"|aria-hidden)(=('[^']*'|"[^"]*"))?`)
 
-// lightColour matches an opaque colour of light pages.
 var lightColour = regexp.MustCompile(`--([a-z-]+): (#[0-9a-f]{6});`)
 
 // colourReplacer writes out the colours of light pages, that of bands as it is on white.

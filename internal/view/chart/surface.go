@@ -133,7 +133,6 @@ func (s *canvas) cellGrid(f frame, scale scale) {
 	}
 }
 
-// contourLevels are the levels of the contours, dotted, dashed and bold.
 var contourLevels = []struct {
 	level, width float64
 	dash         string
@@ -295,7 +294,6 @@ func (s *canvas) colourBar(f frame) {
 	s.WriteString(verticalText(-mapTitle+6, f.Height, f.Y.Title))
 }
 
-// verticalText is a text along the height of a frame.
 func verticalText(x float64, height int, text string) string {
 	return fmt.Sprintf(`<text transform="translate(%s,%d) rotate(-90)" font-size="13" text-anchor="middle" fill="var(--muted)">%s</text>`, design.FormatUpTo(x, 0), height/2, fitted(text, float64(height), truncated))
 }

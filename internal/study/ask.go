@@ -452,10 +452,7 @@ func (c *chooser) rule(ctx context.Context, cmd Command, ask Ask) (ruling, error
 		if err != nil {
 			return ruling{}, err
 		}
-		c.count++
-		chosen.Number = len(snap.Trials) + c.count
-		chosen.Decision.Because = explain(snap.Compiled().Def, *chosen, backgroundOf(cmd.By, snap, snap.Compiled(), c.state))
-		c.draft(&ruled, *chosen)
+		c.draft(&ruled, cmd.By, chosen)
 	}
 	return ruled, nil
 }
@@ -464,13 +461,17 @@ func (s *Models) ruleAsk(ctx context.Context, cmd Command, snap *ledger.Snapshot
 	return (&chooser{models: s, snap: snap}).rule(ctx, cmd, ask)
 }
 
-// draft adds a choice to the ruling, preceded by the fit that was made for it, if any.
-func (c *chooser) draft(ruled *ruling, chosen ledger.ChosenData) {
+// draft numbers, explains and adds a choice to the ruling, preceded by the fit that was made for
+// it, if any.
+func (c *chooser) draft(ruled *ruling, by string, chosen *ledger.ChosenData) {
+	c.count++
+	chosen.Number = len(c.snap.Trials) + c.count
+	chosen.Decision.Because = explain(c.snap.Compiled().Def, *chosen, backgroundOf(by, c.snap, c.snap.Compiled(), c.state))
 	if c.fit != nil {
 		ruled.drafts = append(ruled.drafts, ledger.Draft{Kind: ledger.Fitted, Data: *c.fit})
 		c.fit = nil
 	}
-	ruled.drafts = append(ruled.drafts, ledger.Draft{Kind: ledger.Chosen, Data: chosen})
+	ruled.drafts = append(ruled.drafts, ledger.Draft{Kind: ledger.Chosen, Data: *chosen})
 	ruled.numbers = append(ruled.numbers, chosen.Number)
 }
 
@@ -508,10 +509,9 @@ func (s *Models) rulePersonal(ctx context.Context, cmd Command, snap *ledger.Sna
 	if err != nil {
 		return ruling{}, err
 	}
-	chosen.Number, chosen.Note, chosen.ReplicateOf = len(snap.Trials)+1, own.Note, replicateOf
-	chosen.Decision.Because = explain(snap.Compiled().Def, *chosen, backgroundOf(cmd.By, snap, snap.Compiled(), c.state))
+	chosen.Note, chosen.ReplicateOf = own.Note, replicateOf
 	var ruled ruling
-	c.draft(&ruled, *chosen)
+	c.draft(&ruled, cmd.By, chosen)
 	return ruled, nil
 }
 

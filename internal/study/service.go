@@ -93,7 +93,7 @@ func (s *Service) Snapshot(ctx context.Context, id string, at int64) (*ledger.Sn
 	if found && base.Version == at {
 		return base, nil
 	}
-	events, err := s.store.Events(ctx, id, versionOf(base), int(at-versionOf(base)))
+	events, err := s.store.Events(ctx, id, base.End().Seq, int(at-base.End().Seq))
 	if err != nil {
 		return nil, err
 	}
@@ -105,14 +105,6 @@ func (s *Service) Snapshot(ctx context.Context, id string, at int64) (*ledger.Sn
 		return nil, missingEvents(id, past.Version, at)
 	}
 	return s.Derived.Put(past), nil
-}
-
-// versionOf returns the snapshot's version, 0 for nil.
-func versionOf(snap *ledger.Snapshot) int64 {
-	if snap == nil {
-		return 0
-	}
-	return snap.Version
 }
 
 // latest returns the present study. Callers that need the whole ledger read it once, together.
@@ -176,11 +168,7 @@ func fold(id string, base *ledger.Snapshot, stored []ledger.Event, like *ledger.
 	if err == nil {
 		return snap, nil
 	}
-	var last ledger.Event
-	if base != nil {
-		last = ledger.Event{Seq: base.Version, At: base.UpdatedAt, Hash: base.Hash}
-	}
-	if why := ledger.CheckContinues(last, stored); why != nil {
+	if why := ledger.CheckContinues(base.End(), stored); why != nil {
 		return nil, &Damaged{id, why}
 	}
 	return nil, fmt.Errorf("study %s: %w (%w)", id, &Later{"The study's ledger has an event of a newer program, which this server cannot read until it is updated. The log names the event."}, err)

@@ -321,7 +321,7 @@ func (v *verifier) chosen(ctx context.Context, e ledger.Event) error {
 
 // advance moves snap on to event seq. What was chosen by then is part of it and pending no more.
 func (v *verifier) advance(seq int64) error {
-	count := seq - versionOf(v.snap)
+	count := seq - v.snap.End().Seq
 	if v.snap != nil && count == 0 {
 		return nil
 	}

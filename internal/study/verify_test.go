@@ -108,7 +108,7 @@ func (b *bench) asIfSuggested(t *testing.T, c *chooser, place optimizer.Place, s
 	kept.Acquisition = must.Get(scoreAt(t.Context(), c.state, place, optimizer.Known{}))(t)
 	kept.Seen, kept.Reason = b.snap.Version, "trade-off"
 	var ruled ruling
-	c.draft(&ruled, ledger.ChosenData{Number: 11, Origin: ledger.Suggested, Parameters: settings, Decision: &kept, Seen: kept.Seen, Engine: kept.Engine})
+	c.draft(&ruled, "", &ledger.ChosenData{Origin: ledger.Suggested, Parameters: settings, Decision: &kept, Seen: kept.Seen, Engine: kept.Engine})
 	b.must(ruled, nil)
 }
 

@@ -12,7 +12,6 @@ import (
 	"headroom/internal/study"
 )
 
-// StudiesPage lists the studies.
 type StudiesPage struct {
 	Page
 	Lines    []StudyLine
@@ -35,7 +34,6 @@ func (p StudiesPage) unlisted(none, archived string) string {
 // findFrom is the number of studies from which the list can be searched.
 const findFrom = 10
 
-// Searched tells whether the page offers a search.
 func (p StudiesPage) Searched() bool {
 	return p.Find != "" || p.Later || p.Next != "" || len(p.Lines) >= findFrom
 }
@@ -56,7 +54,6 @@ func (p StudiesPage) address(name, value string) string {
 	return "/studies?" + values.Encode()
 }
 
-// StudyLine is one study of the list.
 type StudyLine struct {
 	ID, Name, State string
 	Trials, Waiting string
@@ -69,7 +66,6 @@ type StudyLine struct {
 	Simulated       bool
 }
 
-// TrialPage is the page of one trial.
 type TrialPage struct {
 	Page
 	Study               StudyHead
@@ -134,17 +130,14 @@ type OwnPage struct {
 	Doubts                     Doubts
 }
 
-// Forecast is what is expected of a person's own settings before the trial is begun.
 type Forecast struct {
 	Metrics []ForecastLine
 	Chance  string // to stay within every limit
 	Shown   string // identifies the settings that it is for
 }
 
-// ForecastLine is what is expected of one metric.
 type ForecastLine struct{ Name, Reading, Limit string }
 
-// CorrectPage corrects a trial.
 type CorrectPage struct {
 	Page
 	Study             StudyHead
@@ -164,10 +157,8 @@ type Consequences struct {
 	Again   string // why it is shown again
 }
 
-// BeforeAfter is one thing that would change.
 type BeforeAfter struct{ Name, Before, After string }
 
-// ImportPage imports results from a spreadsheet.
 type ImportPage struct {
 	Page
 	Study            StudyHead
@@ -185,7 +176,6 @@ type ImportPage struct {
 // Draft is the name under which the browser keeps what is typed in the form.
 func (p ImportPage) Draft() string { return p.Study.ID + "/import" }
 
-// FileFault is one thing wrong with a file.
 type FileFault struct{ Where, What, Value string }
 
 // PeoplePage is for admins: people, invites and tokens.
@@ -202,7 +192,6 @@ type PeoplePage struct {
 // Secret is shown once.
 type Secret struct{ Title, Text, Help string }
 
-// PersonLine is a person in the list.
 type PersonLine struct {
 	account.Person
 	Seen Stamp
@@ -210,13 +199,11 @@ type PersonLine struct {
 	Gave string // the links and tokens of theirs that disabling them ends, in words
 }
 
-// InviteLine is an open invite.
 type InviteLine struct {
 	account.Link
 	Expires Stamp
 }
 
-// TokenLine is a token in the list.
 type TokenLine struct {
 	account.Token
 	Study   string
@@ -224,7 +211,6 @@ type TokenLine struct {
 	Expires string
 }
 
-// SharesPage manages the read-only links to one study.
 type SharesPage struct {
 	Page
 	Study  StudyHead
@@ -233,13 +219,11 @@ type SharesPage struct {
 	Secret *Secret
 }
 
-// ShareLine is one read-only link.
 type ShareLine struct {
 	account.Share
 	Expires, Used Stamp
 }
 
-// AccountPage shows a person their devices.
 type AccountPage struct {
 	Page
 	Sessions []SessionLine
@@ -248,7 +232,6 @@ type AccountPage struct {
 	Secret   *Secret
 }
 
-// SessionLine is one signed-in browser.
 type SessionLine struct {
 	ID, Device string
 	Seen       Stamp
@@ -262,7 +245,6 @@ type SwitchPage struct {
 	To, Chosen string
 }
 
-// SwitchLine is a user of this browser.
 type SwitchLine struct {
 	ID, Name, Initials string
 	Now, Locked        bool // is signed in, has tried too many wrong PINs
@@ -276,7 +258,6 @@ type LinkPage struct {
 	Secure                        string // where the link has to be opened instead
 }
 
-// ProblemPage is an error.
 type ProblemPage struct {
 	Page
 	Heading, Detail string
@@ -461,7 +442,6 @@ func (b Board) awaits(name string) templ.Attributes {
 	return refreshed(b.moment("/board/"+name), "model-ready from:body, again")
 }
 
-// Verified is the result of the last verification.
 type Verified struct {
 	Study         StudyHead
 	Known         bool
@@ -478,7 +458,6 @@ type Verified struct {
 	Events        int64  // present number of entries
 }
 
-// outcome is the result in short.
 func (v Verified) outcome() string {
 	switch {
 	case !v.OK:
@@ -495,7 +474,6 @@ type Amends struct {
 	More  string // how many earlier ones are left out, and where they are
 }
 
-// Amend is one thing changed, with what was there before.
 type Amend struct {
 	Number              int
 	URL                 string
@@ -554,7 +532,6 @@ type FormLine struct {
 	Scale      Scale
 }
 
-// Scale is advice on a parameter's scale; it is zero if there is none.
 type Scale struct {
 	Says  string
 	Offer string // the other scale: log or linear

@@ -15,10 +15,9 @@ import (
 // number, time and hash. Time never decreases within a study, even if the clock does. Sampled
 // values that the ledger already has are replaced by their hash.
 func Next(snap *Snapshot, now time.Time, by string, drafts ...Draft) ([]Event, error) {
-	var last Event
-	short := shortener{hashes: map[*float64]string{}}
+	last, short := snap.End(), shortener{hashes: map[*float64]string{}}
 	if snap != nil {
-		last, short.kept = Event{Seq: snap.Version, At: snap.UpdatedAt, Hash: snap.Hash}, snap.Resolver()
+		short.kept = snap.Resolver()
 	}
 	at := now.UTC().Truncate(time.Microsecond)
 	if at.Before(last.At) {

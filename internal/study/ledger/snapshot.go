@@ -120,6 +120,14 @@ type Measurement struct {
 	Author     string     `json:"-"` // see Event
 }
 
+// End returns number, time and hash of the last event, which are zero for a nil snapshot.
+func (snap *Snapshot) End() Event {
+	if snap == nil {
+		return Event{}
+	}
+	return Event{Seq: snap.Version, At: snap.UpdatedAt, Hash: snap.Hash}
+}
+
 // Trial returns trial number, or nil if there is none.
 func (snap *Snapshot) Trial(number int) *Trial {
 	if number < 1 || number > len(snap.Trials) {

@@ -30,14 +30,14 @@ var floors = []struct {
 		"view -> incumbent: incumbent", "view -> incumbent: shortlist", "works -> acquisition: decision", "acquisition -> suggest: designPoint",
 	}},
 	{"internal/study", []string{
-		"store", "models", "service", "tell", "calibration", "theorem", "explain", "ask", "readout", "slices", "table", "gain", "change", "simulate", "verify", "compare", "results", "import",
+		"store", "models", "service", "tell", "trust", "explain", "ask", "readout", "slices", "table", "gain", "change", "simulate", "verify", "compare", "results", "import",
 	}, []string{
-		"models -> readout: StateOf", "store -> verify: Verified", "tell -> table: maxRows", "theorem -> readout: Readout",
+		"models -> readout: StateOf", "store -> verify: Verified", "tell -> table: maxRows", "trust -> readout: Readout",
 		"verify -> compare: comparison", "verify -> compare: run",
 	}},
 	{"internal/study/ledger", []string{"canonical", "event", "snapshot", "doubt", "chain", "fold", "bundle"}, []string{"snapshot -> doubt: Doubted", "snapshot -> doubt: Range"}},
 	{"internal/view", []string{
-		"study", "facts", "ledger", "marks", "sums", "trust", "cards", "slices", "map", "progress", "verdict", "trials", "board", "report",
+		"study", "facts", "ledger", "marks", "sums", "trust", "cards", "slices", "map", "progress", "verdict", "trials", "board",
 	}, nil},
 	{"internal/http/api", []string{"decode", "operations", "accounts", "trials", "studies", "openapi"}, nil},
 }

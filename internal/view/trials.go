@@ -279,60 +279,6 @@ func (v Tried) Page() templates.TrialPage {
 	return shown
 }
 
-// metricFacts are the trial's readings beside their predictions.
-func (v Tried) metricFacts() []templates.MetricFact {
-	d := v.Snap.Definition
-	var facts []templates.MetricFact
-	for _, metric := range inOrder(d, v.Trial.Metrics) {
-		m, unit := v.Trial.Metrics[metric], d.Unit(metric)
-		fact := templates.MetricFact{Name: metric, Value: Measured(v.Snap, v.Trial, metric, m), By: words.Either(m.Known, "", m.By), At: v.stamp(m.ToldAt),
-			Predicted: v.predictedReading(metric), Limit: limitsText(d, metric)}
-		if m.Corrected {
-			fact.CorrectedBy = v.corrector(metric)
-		}
-		if was := firstTold(m); was != nil {
-			fact.Original = v.withUnitThen(design.WriteNumber(*was), metric, m.ToldSeq)
-		}
-		if m.Headroom != nil {
-			fact.Headroom, fact.Broken = words.Apart(design.WriteNumber(*m.Headroom), unit), *m.Headroom < 0
-		}
-		facts = append(facts, fact)
-	}
-	return facts
-}
-
-// corrector is who corrected a reading last, so that nobody's name stands alone beside somebody
-// else's value. It is "" if that entry is older than those at hand.
-func (v Tried) corrector(metric string) string {
-	for _, event := range slices.Backward(v.Entries) {
-		if event.Kind != ledger.Corrected {
-			continue
-		}
-		data := read[ledger.CorrectedData](event.Data)
-		if _, there := data.Metrics[metric]; there && data.Number == v.Trial.Number {
-			return event.By
-		}
-	}
-	return ""
-}
-
-// predictedReading is the reading that the trial's decision expected of a metric, "" without any.
-func (v Tried) predictedReading(metric string) string {
-	if !v.hadPrediction(v.Trial, metric) {
-		return ""
-	}
-	expected := v.Trial.Decision.PredictedReading(metric)
-	if expected == nil {
-		return ""
-	}
-	return words.Uncertain(expected.Mean, expected.SD, v.unitThen(metric)) + words.Either(v.Trial.SettingsChanged, " at the settings chosen", "")
-}
-
-// unitThen is the unit of a metric when the trial was decided, which the decision's numbers are in.
-func (v Tried) unitThen(metric string) string {
-	return v.Snap.InUnitsOf(v.Trial.Decision.Seen).Unit(metric)
-}
-
 // decisionFacts are the numbers behind the decision, without those of metrics that it had no
 // prediction of.
 func (v Tried) decisionFacts() (facts []templates.Fact) {

@@ -88,10 +88,10 @@ func New(options Options) (http.Handler, error) {
 		quotas:     newQuotas(),
 		partQueues: scheduler.Queues{Places: 2 * runtime.GOMAXPROCS(0)},
 	}
-	programs := api.New(api.Options{
+	programs := &api.API{
 		Studies: s.Studies, Accounts: s.Accounts, Database: s.Database, PublicURL: public, SessionCookie: s.cookieName(sessionCookie),
 		Version: options.Version, Stopping: s.Stopping, StillAllowed: s.stillAllowed, Asks: s.metrics.asks, Replays: s.metrics.replays,
-	})
+	}
 	people := &pages.Site{Studies: s.Studies, Accounts: s.Accounts, Once: s.Database.Once, PublicURL: public, ModelPatience: cmp.Or(options.ModelPatience, 300*time.Millisecond)}
 	s.metrics.registry.MustRegister(serviceCollector{s.Studies})
 	table := s.routes(programs, people)

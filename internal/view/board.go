@@ -121,7 +121,7 @@ func (v Facts) amendsOf(event ledger.Event) []templates.Amend {
 	case ledger.Corrected:
 		data := read[ledger.CorrectedData](event.Data)
 		line.Number, line.URL, line.Reason = data.Number, v.trialURL(data.Number), data.Reason
-		return correctionLines(replacedBy(v.Snap, event.Seq), *v.Snap.InUnitsOf(event.Seq), data, line)
+		return correctionLines(v.Snap.UnitsReplaced(event.Seq), *v.Snap.InUnitsOf(event.Seq), data, line)
 	case ledger.Excluded, ledger.Included:
 		data := read[ledger.ClosedData](event.Data)
 		line.Number, line.URL, line.Reason = data.Number, v.trialURL(data.Number), data.Reason

@@ -76,7 +76,7 @@ func eventWords(snap *ledger.Snapshot, event ledger.Event) (text, reason string)
 		return toldWords(snap, event.Seq, data) + sureWords(data.Confirmed), data.Note
 	case ledger.Corrected:
 		data := read[ledger.CorrectedData](event.Data)
-		return correctedWords(replacedBy(snap, event.Seq), *snap.InUnitsOf(event.Seq), data) + sureWords(data.Confirmed), data.Reason
+		return correctedWords(snap.UnitsReplaced(event.Seq), *snap.InUnitsOf(event.Seq), data) + sureWords(data.Confirmed), data.Reason
 	case ledger.Confirmed:
 		return fmt.Sprintf("confirmed what was doubted of trial %d", read[ledger.ConfirmedData](event.Data).Number), ""
 	case ledger.Fitted:
@@ -312,11 +312,6 @@ func correctedReading(value ledger.CorrectedValue, was, is string) (before, afte
 		return in(value.Before, was, design.WriteExactly), in(value.After, is, design.WriteExactly)
 	}
 	return before, after
-}
-
-// replacedBy gives, by name, the unit of the value that a correction replaced.
-func replacedBy(snap *ledger.Snapshot, seq int64) func(name string) string {
-	return func(name string) string { return snap.UnitReplaced(seq, name) }
 }
 
 // correctedSettings writes a trial's settings before and after. Those that stay keep their unit.

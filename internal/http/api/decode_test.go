@@ -478,7 +478,7 @@ const aStudy = `{"name": "Buffer screen",
 // schema says too.
 func TestRequestSchemasAgreeWithDecoder(t *testing.T) {
 	t.Parallel()
-	a := New(Options{PublicURL: &url.URL{}, Studies: &study.Service{}})
+	a := &API{PublicURL: &url.URL{}, Studies: &study.Service{}}
 	operations := a.Operations(nil)
 	bodied := []string{"createStudy", "ask", "tell", "tellMany", "addTrial", "correct", "posterior", "compare"}
 	var routes []Route

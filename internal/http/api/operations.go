@@ -96,7 +96,8 @@ type Database interface {
 	Before(ctx context.Context, key *study.IdempotencyKey) error
 }
 
-type Options struct {
+// API answers programs. Publish has to be called before it serves.
+type API struct {
 	Studies       *study.Service
 	Accounts      account.Store
 	Database      Database
@@ -111,16 +112,11 @@ type Options struct {
 	StillAllowed func(*http.Request) error
 	// Asks and Replays observe the seconds that asks, and answers from the replayed state, take.
 	Asks, Replays prometheus.Observer
-}
 
-type API struct {
-	Options
 	document   []byte                 // the OpenAPI document
 	document30 func() ([]byte, error) // the same in OpenAPI 3.0
 	page       func() ([]byte, error) // the same for people
 }
-
-func New(options Options) *API { return &API{Options: options} }
 
 // operations are operations by the names that clients call them.
 type operations = map[string]Operation

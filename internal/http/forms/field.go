@@ -253,7 +253,10 @@ func DrawNew(page *templates.DefinePage) {
 	lines := numbered(values, rows.numbers)
 	d := emptyDefinition(values, lines)
 	definitionForm{d: &d, values: values, lines: lines}.draw(page)
-	page.Draft = Draft(values)
+	page.Draft = newStudyDraft
+	if name := values.Get(draftField); strings.HasPrefix(name, newStudyDraft) {
+		page.Draft = name
+	}
 	drawWay(page, values)
 }
 
@@ -334,13 +337,6 @@ const draftField = "draft"
 
 // newStudyDraft is that name for a new study; forms filled in from something else add to it.
 const newStudyDraft = "new-study"
-
-func Draft(values url.Values) string {
-	if name := values.Get(draftField); strings.HasPrefix(name, newStudyDraft) {
-		return name
-	}
-	return newStudyDraft
-}
 
 // KeepApart names the draft of a form that was filled in from something, so that it is kept apart.
 func KeepApart(values url.Values, from string) { values.Set(draftField, newStudyDraft+"-"+from) }

@@ -44,7 +44,9 @@ func (s *Site) StudiesPage(w http.ResponseWriter, r *http.Request) error {
 	}
 	page.Lines = lists.Map(list, func(one ledger.Summary) templates.StudyLine { return view.Line(one, page.Now) })
 	if page.Viewer.MayCreateStudies() {
-		page.Start = startOffers(r)
+		page.Start = templates.Start{Key: newKey(r), Examples: examples, Problems: lists.Map(design.SimulatedLabs(), func(lab design.SimulatedLab) templates.Option {
+			return templates.Option{Value: lab.Name(), Label: lab.Name() + ": " + lab.Summary()}
+		})}
 	}
 	return show(w, r, http.StatusOK, templates.StudiesView(page))
 }
@@ -53,13 +55,6 @@ var examples = []templates.Example{
 	{Problem: "reaction", Title: "Reaction", Text: "Yield as high as possible by temperature, time and catalyst, with a limit on an impurity."},
 	{Problem: "formulation", Title: "Formulation", Text: "A mixture of four parts that adds up to 100 %, as stable as possible, with a limit on its viscosity."},
 	{Problem: "machine", Title: "Machine settings", Text: "Parts per hour by speed, feed and coolant, with a limit on the temperature of the tool."},
-}
-
-func startOffers(r *http.Request) templates.Start {
-	problems := lists.Map(design.SimulatedLabs(), func(lab design.SimulatedLab) templates.Option {
-		return templates.Option{Value: lab.Name(), Label: lab.Name() + ": " + lab.Summary()}
-	})
-	return templates.Start{Key: newKey(r), Examples: examples, Problems: problems}
 }
 
 // simulationValues fills in the form of a new study from a problem of the simulator; answers says

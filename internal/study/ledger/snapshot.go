@@ -498,10 +498,11 @@ func (snap *Snapshot) InUnitsOf(seq int64) *design.Definition {
 	return &snap.Definition
 }
 
-// UnitReplaced returns the unit of the reading or setting that correction seq replaced.
-func (snap *Snapshot) UnitReplaced(seq int64, name string) string {
+// UnitsReplaced returns, by name, the units of the readings and settings that correction seq
+// replaced.
+func (snap *Snapshot) UnitsReplaced(seq int64) func(name string) string {
 	corrected := slices.IndexFunc(snap.Revisions, func(r Revision) bool { return r.Seq == seq })
-	return snap.InUnitsOf(snap.Revisions[corrected].Stood[name]).Unit(name)
+	return func(name string) string { return snap.InUnitsOf(snap.Revisions[corrected].Stood[name]).Unit(name) }
 }
 
 // UnitsChanged reports whether a unit was ever changed, so that values may be in another unit than

@@ -79,7 +79,6 @@ func newBuilder(id string, prior *Snapshot) *builder {
 		shared := *prior
 		snap = &shared
 		snap.Trials = slices.Clone(prior.Trials)
-		snap.records = slices.Clone(prior.records)
 		snap.Fits, snap.Revisions = slices.Clip(prior.Fits), slices.Clip(prior.Revisions)
 		snap.former, snap.unasked = slices.Clip(prior.former), slices.Clip(prior.unasked)
 	}
@@ -246,29 +245,29 @@ func (b *builder) chosen(data ChosenData) error {
 	}
 	snap.values = b.resolver.values
 	b.touched[len(snap.Trials)], b.stale[len(snap.Trials)] = true, true
-	r := &record{chosen: data.Parameters, chosenArm: data.Candidate, knownAsChosen: data.KnownValues, events: []int64{b.last.Seq}}
 	t := &Trial{
 		Number: data.Number, Round: data.Number, Origin: data.Origin, Status: StatusSuggested,
 		Metrics: map[string]Measurement{}, Decision: data.Decision, Note: data.Note, ReplicateOf: data.ReplicateOf, Held: data.Held,
 		Context: data.Context, ConstraintValues: data.ConstraintValues,
 		CreatedAt: b.last.At, By: b.last.By, ChosenSeq: b.last.Seq, Seen: data.Seen,
+		record: record{chosen: data.Parameters, chosenArm: data.Candidate, knownAsChosen: data.KnownValues, events: []int64{b.last.Seq}},
 	}
-	snap.Trials, snap.records = append(snap.Trials, t), append(snap.records, r)
-	return b.setSettings(t, r, data.Parameters, data.Candidate, data.KnownValues)
+	snap.Trials = append(snap.Trials, t)
+	return b.setSettings(t, data.Parameters, data.Candidate, data.KnownValues)
 }
 
 // setSettings sets a trial's settings and the values of the known constraints there.
-func (b *builder) setSettings(t *Trial, r *record, settings design.Settings, candidate *int, known map[string]float64) error {
+func (b *builder) setSettings(t *Trial, settings design.Settings, candidate *int, known map[string]float64) error {
 	for name, before := range t.Parameters {
 		if settings[name] != before {
-			b.markSet(r, name)
+			b.markSet(t, name)
 		}
 	}
-	t.Parameters, t.Candidate, t.SettingsChanged = settings, candidate, !maps.Equal(settings, r.chosen)
+	t.Parameters, t.Candidate, t.SettingsChanged = settings, candidate, !maps.Equal(settings, t.chosen)
 	if candidate != nil && (*candidate < 0 || *candidate >= len(b.snap.Definition.Candidates)) {
 		return fmt.Errorf("no candidate %d", *candidate)
 	}
-	r.known, r.place.U = known, nil
+	t.known, t.place.U = known, nil
 	for _, c := range b.snap.Definition.Constraints {
 		value, is := known[c.Name]
 		if c.Given() != is {
@@ -282,43 +281,43 @@ func (b *builder) setSettings(t *Trial, r *record, settings design.Settings, can
 }
 
 // markSet records that the present event gave a reading or setting its value.
-func (b *builder) markSet(r *record, name string) {
-	if r.since == nil {
-		r.since = map[string]int64{}
+func (b *builder) markSet(t *Trial, name string) {
+	if t.since == nil {
+		t.since = map[string]int64{}
 	}
-	r.since[name] = b.last.Seq
+	t.since[name] = b.last.Seq
 }
 
-// touch returns a trial and its record for writing, copied from prior if necessary.
-func (b *builder) touch(number int) (*Trial, *record) {
+// touch returns a trial for writing, copied from prior if necessary.
+func (b *builder) touch(number int) *Trial {
 	i := number - 1
 	b.stale[i] = true
 	if !b.touched[i] {
 		b.touched[i] = true
-		t, r := *b.snap.Trials[i], *b.snap.records[i]
-		t.Metrics, r.since, r.closed, r.events = maps.Clone(t.Metrics), maps.Clone(r.since), slices.Clone(r.closed), slices.Clip(r.events)
-		b.snap.Trials[i], b.snap.records[i] = &t, &r
+		t := *b.snap.Trials[i]
+		t.Metrics, t.since, t.closed, t.events = maps.Clone(t.Metrics), maps.Clone(t.since), slices.Clone(t.closed), slices.Clip(t.events)
+		b.snap.Trials[i] = &t
 	}
-	return b.snap.Trials[i], b.snap.records[i]
+	return b.snap.Trials[i]
 }
 
 // touchSubject is touch for the trial that the present event is about.
-func (b *builder) touchSubject(number int) (*Trial, *record, error) {
+func (b *builder) touchSubject(number int) (*Trial, error) {
 	if b.snap.Trial(number) == nil {
-		return nil, nil, fmt.Errorf("no trial %d", number)
+		return nil, fmt.Errorf("no trial %d", number)
 	}
-	t, r := b.touch(number)
-	r.events = append(r.events, b.last.Seq)
-	return t, r, nil
+	t := b.touch(number)
+	t.events = append(t.events, b.last.Seq)
+	return t, nil
 }
 
 // touchTold is touchSubject for an event that an archived study does not accept.
-func (b *builder) touchTold(number int) (*Trial, *record, error) {
-	t, r, err := b.touchSubject(number)
+func (b *builder) touchTold(number int) (*Trial, error) {
+	t, err := b.touchSubject(number)
 	if err == nil && b.snap.State == Archived {
 		err = errors.New("the study is archived")
 	}
-	return t, r, err
+	return t, err
 }
 
 // addRevision adds a revision for the present event.
@@ -329,13 +328,13 @@ func (b *builder) addRevision(number int, reason string) *Revision {
 }
 
 func (b *builder) told(data ToldData) error {
-	t, r, err := b.touchTold(data.Number)
+	t, err := b.touchTold(data.Number)
 	if err != nil {
 		return err
 	}
 	kept := t.Parameters
 	if data.Parameters != nil {
-		if err := b.setSettings(t, r, data.Parameters, data.Candidate, data.KnownValues); err != nil {
+		if err := b.setSettings(t, data.Parameters, data.Candidate, data.KnownValues); err != nil {
 			return err
 		}
 		if t.anyTold() {
@@ -362,7 +361,7 @@ func (b *builder) told(data ToldData) error {
 		}
 		t.Note += data.Note
 	}
-	if ended := r.ended(); ended != nil && len(data.Metrics) > 0 { // a note or settings alone are no result
+	if ended := t.ended(); ended != nil && len(data.Metrics) > 0 { // a note or settings alone are no result
 		ended.to, t.Cause = b.last.Seq, ""
 	}
 	return nil
@@ -429,8 +428,7 @@ func (b *builder) judgeRows() {
 	})}
 	rows := lists.Map(b.snap.unasked, b.snap.row)
 	for i, doubts := range rest.DoubtRows(rows) {
-		t, _ := b.touch(b.snap.unasked[i])
-		t.Doubts = doubts
+		b.touch(b.snap.unasked[i]).Doubts = doubts
 	}
 }
 
@@ -472,7 +470,7 @@ func (b *builder) judgeSettingsAgain() {
 			continue
 		}
 		judged := b.snap.row(t.Number).doubtSettings(&b.snap.Definition, b.snap.InUnitsOf(t.ChosenSeq))
-		t, _ := b.touch(t.Number)
+		t := b.touch(t.Number)
 		t.Doubts = lists.Pick(t.Doubts, func(d Doubted) (Doubted, bool) {
 			if !again(d) {
 				return d, true
@@ -492,7 +490,7 @@ func (t *Trial) dropDoubts(metrics map[string]CorrectedValue) {
 }
 
 func (b *builder) confirmed(data ConfirmedData) error {
-	t, _, err := b.touchSubject(data.Number)
+	t, err := b.touchSubject(data.Number)
 	if err != nil {
 		return err
 	}
@@ -504,7 +502,7 @@ func (b *builder) confirmed(data ConfirmedData) error {
 }
 
 func (b *builder) corrected(data CorrectedData) error {
-	t, r, err := b.touchTold(data.Number)
+	t, err := b.touchTold(data.Number)
 	if err != nil {
 		return err
 	}
@@ -513,14 +511,14 @@ func (b *builder) corrected(data CorrectedData) error {
 		if err := correctMetric(t, name, value); err != nil {
 			return err
 		}
-		b.markSet(r, name)
+		b.markSet(t, name)
 	}
 	kept := t.Parameters
 	if p := data.Parameters; p != nil {
 		if !maps.Equal(p.Before, t.Parameters) {
 			return fmt.Errorf("the settings before the correction are not those of trial %d", t.Number)
 		}
-		if err := b.setSettings(t, r, p.After, data.Candidate, data.KnownValues); err != nil {
+		if err := b.setSettings(t, p.After, data.Candidate, data.KnownValues); err != nil {
 			return err
 		}
 	}
@@ -596,7 +594,7 @@ func (m Measurement) Reads(reading Reading) bool {
 }
 
 func (b *builder) closed(data ClosedData) error {
-	t, r, err := b.touchSubject(data.Number)
+	t, err := b.touchSubject(data.Number)
 	if err != nil {
 		return err
 	}
@@ -611,19 +609,19 @@ func (b *builder) closed(data ClosedData) error {
 			return fmt.Errorf("trial %d failed by %q", t.Number, data.Cause)
 		}
 	}
-	if before := r.ended(); before != nil {
+	if before := t.ended(); before != nil {
 		if before.cause == cause {
 			return fmt.Errorf("trial %d is already %s", t.Number, t.Status)
 		}
 		before.to = b.last.Seq
 	}
-	r.closed = append(r.closed, closedSpan{from: b.last.Seq, cause: cause, data: data, by: b.last.By})
+	t.closed = append(t.closed, closedSpan{from: b.last.Seq, cause: cause, data: data, by: b.last.By})
 	t.Status, t.Cause = status, data.Cause
 	return nil
 }
 
 func (b *builder) setExcluded(data ClosedData) error {
-	t, r, err := b.touchSubject(data.Number)
+	t, err := b.touchSubject(data.Number)
 	if err != nil {
 		return err
 	}
@@ -631,7 +629,7 @@ func (b *builder) setExcluded(data ClosedData) error {
 	if t.Excluded == excluded {
 		return fmt.Errorf("trial %d already is so", t.Number)
 	}
-	t.Excluded, r.excluded, b.snap.ranges = excluded, data.Reason, nil
+	t.Excluded, t.whyExcluded, b.snap.ranges = excluded, data.Reason, nil
 	b.snap.rewritten = b.last.Seq
 	b.addRevision(data.Number, data.Reason)
 	return nil
@@ -680,8 +678,7 @@ func (b *builder) compile(like *Snapshot) (err error) {
 		return !slices.EqualFunc(r.Limits, snap.Definition.Constraints, func(then, now design.Constraint) bool { return then.Expression == now.Expression })
 	})
 	for i := range snap.Trials {
-		_, r := b.touch(i + 1)
-		r.place.U = nil
+		b.touch(i + 1).place.U = nil
 	}
 	return nil
 }
@@ -689,20 +686,20 @@ func (b *builder) compile(like *Snapshot) (err error) {
 // derive computes what follows from the readings and settings of the trial at index i under the
 // present definition.
 func (snap *Snapshot) derive(i int) {
-	t, r := snap.Trials[i], snap.records[i]
-	if r.place.U == nil {
-		r.place, r.gone = snap.compiled.Locate(t.Parameters, t.Candidate), !snap.compiled.MayChooseAgain(r.chosen, t.Parameters)
-		if r.knownNow = nil; snap.formulaChanged {
-			r.knownNow = snap.compiled.KnownNow(t.Parameters, t.Context, r.known)
+	t := snap.Trials[i]
+	if t.place.U == nil {
+		t.place, t.gone = snap.compiled.Locate(t.Parameters, t.Candidate), !snap.compiled.MayChooseAgain(t.chosen, t.Parameters)
+		if t.knownNow = nil; snap.formulaChanged {
+			t.knownNow = snap.compiled.KnownNow(t.Parameters, t.Context, t.known)
 		}
 	}
-	if ended := r.ended(); ended != nil {
+	if ended := t.ended(); ended != nil {
 		t.Reason = ended.data.Reason
 	} else {
 		t.Reason, t.Status = "", t.progress(snap.compiled.MetricNames)
 	}
 	if t.Excluded {
-		t.Reason = r.excluded
+		t.Reason = t.whyExcluded
 	}
 	for name, m := range t.Metrics {
 		m.Headroom = snap.Definition.Headroom(name, m.Value)
@@ -712,16 +709,16 @@ func (snap *Snapshot) derive(i int) {
 }
 
 // ended returns the span in which the trial is closed at present, nil if it is not.
-func (r *record) ended() *closedSpan {
-	if n := len(r.closed); n > 0 && r.closed[n-1].to == 0 {
-		return &r.closed[n-1]
+func (t *Trial) ended() *closedSpan {
+	if n := len(t.closed); n > 0 && t.closed[n-1].to == 0 {
+		return &t.closed[n-1]
 	}
 	return nil
 }
 
 // Ending returns how a trial ended without results, and who said so; kind is "" if it did not.
 func (snap *Snapshot) Ending(number int) (kind Kind, data ClosedData, by string) {
-	ended := snap.records[number-1].ended()
+	ended := snap.Trial(number).ended()
 	if ended == nil {
 		return "", data, ""
 	}

@@ -28,7 +28,6 @@ type Snapshot struct {
 	Revisions  []Revision // in the order of the ledger, starting with its first event
 
 	compiled       *design.Compiled
-	records        []*record            // trial number n at index n−1
 	values         map[string][]float64 // brought by choices
 	defined        int64                // seq of the event that set the definition's algorithmic part
 	formulaChanged bool                 // some formula has changed
@@ -39,7 +38,7 @@ type Snapshot struct {
 	ranges         map[string]Range     // of each metric's readings; nil if they must be collected again
 }
 
-// record is what the fold needs of a trial beyond what people are shown.
+// record is what is kept of a trial beyond what people are shown.
 type record struct {
 	chosen        design.Settings    // as chosen; Trial.Parameters are those used
 	chosenArm     *int               // candidate that was chosen; others may have the same settings
@@ -50,7 +49,7 @@ type record struct {
 	knownNow      map[string]float64 // by the present formulas, nil if they never changed
 	since         map[string]int64   // by name, seq of the event that last changed a reading or setting
 	closed        []closedSpan       // when the trial was failed or abandoned
-	excluded      string             // reason of the last exclusion
+	whyExcluded   string             // the last time
 	events        []int64            // seqs of the events about the trial
 }
 
@@ -103,6 +102,8 @@ type Trial struct {
 	By               string                 `json:"by"`
 	ChosenSeq        int64                  `json:"-"`
 	Seen             int64                  `json:"-"`
+
+	record
 }
 
 // Measurement is the present value of a metric in a trial.
@@ -137,34 +138,34 @@ func (snap *Snapshot) Trial(number int) *Trial {
 }
 
 // EventsOf returns the numbers of the events about a trial, its choice first.
-func (snap *Snapshot) EventsOf(number int) []int64 { return snap.records[number-1].events }
+func (snap *Snapshot) EventsOf(number int) []int64 { return snap.Trial(number).events }
 
 // Since returns the number of the event that gave a reading or setting of a trial its present
 // value. A known value follows from the formula of the trial's choice, also at other settings.
 func (snap *Snapshot) Since(number int, name string) int64 {
 	t := snap.Trial(number)
 	if m, told := t.Metrics[name]; told && !m.Known {
-		return max(m.ToldSeq, snap.records[number-1].since[name])
+		return max(m.ToldSeq, t.since[name])
 	}
-	return max(t.ChosenSeq, snap.records[number-1].since[name])
+	return max(t.ChosenSeq, t.since[name])
 }
 
 func (snap *Snapshot) Compiled() *design.Compiled { return snap.compiled }
 
 // Place returns the place of a trial under the present definition.
-func (snap *Snapshot) Place(number int) optimizer.Place { return snap.records[number-1].place }
+func (snap *Snapshot) Place(number int) optimizer.Place { return snap.Trial(number).place }
 
 // Gone reports whether the settings of a trial may not be chosen any more.
-func (snap *Snapshot) Gone(number int) bool { return snap.records[number-1].gone }
+func (snap *Snapshot) Gone(number int) bool { return snap.Trial(number).gone }
 
 // KnownValues returns the values of known constraints at a trial's settings, by constraint name and
 // by the present formulas. The trial's Metrics have those by the formulas that it was chosen with.
 func (snap *Snapshot) KnownValues(number int) map[string]float64 {
-	r := snap.records[number-1]
-	if r.knownNow != nil {
-		return r.knownNow
+	t := snap.Trial(number)
+	if t.knownNow != nil {
+		return t.knownNow
 	}
-	return r.known
+	return t.known
 }
 
 // SameDefinition reports whether two snapshots of a study have the same definition as far as the
@@ -248,7 +249,7 @@ func (snap *Snapshot) ViolationSoFar() [][]optimizer.Tally {
 }
 
 // Chosen returns the settings that a trial was begun with; Trial.Parameters are those used.
-func (snap *Snapshot) Chosen(number int) design.Settings { return snap.records[number-1].chosen }
+func (snap *Snapshot) Chosen(number int) design.Settings { return snap.Trial(number).chosen }
 
 // PlaceAgain places the settings used for a repetition of a trial, which may break bounds and rules
 // as they did if it, or a trial that it repeats, was chosen at settings that are still allowed.
@@ -263,11 +264,11 @@ func (snap *Snapshot) PlaceAgain(number int, used design.Settings, location stri
 
 // ChosenCandidate returns the number of the candidate that a trial was begun with, nil without
 // candidates. Others may have the same settings.
-func (snap *Snapshot) ChosenCandidate(number int) *int { return snap.records[number-1].chosenArm }
+func (snap *Snapshot) ChosenCandidate(number int) *int { return snap.Trial(number).chosenArm }
 
 // KnownAsChosen returns the values of known constraints at Chosen, as recorded with the choice.
 func (snap *Snapshot) KnownAsChosen(number int) map[string]float64 {
-	return snap.records[number-1].knownAsChosen
+	return snap.Trial(number).knownAsChosen
 }
 
 // HasReading reports whether the metric has a reading that a model may learn from. Until then there
@@ -282,8 +283,7 @@ func (snap *Snapshot) History(c *design.Compiled) *optimizer.History {
 	seen := snap.seen()
 	rounds := make([]optimizer.Round, len(snap.Trials))
 	readings := make([]optimizer.Reading, len(snap.Trials)*len(c.MetricNames))
-	for i := range snap.Trials {
-		t, r := snap.Trials[i], snap.records[i]
+	for i, t := range snap.Trials {
 		own := readings[i*len(c.MetricNames) : (i+1)*len(c.MetricNames) : (i+1)*len(c.MetricNames)]
 		for k, name := range c.MetricNames {
 			if m, told := t.Metrics[name]; told {
@@ -298,13 +298,13 @@ func (snap *Snapshot) History(c *design.Compiled) *optimizer.History {
 		switch {
 		case t.Origin != Suggested:
 		case t.SettingsChanged:
-			asked = c.Locate(r.chosen, nil).U
+			asked = c.Locate(t.chosen, nil).U
 		default:
-			asked = r.place.U
+			asked = t.place.U
 		}
 		rounds[i] = optimizer.Round{
-			Point: r.place.U, Arm: r.place.Arm, Asked: asked, Suggested: t.Freely(), Excluded: t.Excluded, Gone: r.gone,
-			Closed: closedRounds(seen, r.closed), Readings: own, Costs: c.Def.KnownInOrder(r.known), Now: c.Def.KnownInOrder(r.knownNow), Draw: t.Decision.Draw(c.Def.Algorithm.Name),
+			Point: t.place.U, Arm: t.place.Arm, Asked: asked, Suggested: t.Freely(), Excluded: t.Excluded, Gone: t.gone,
+			Closed: closedRounds(seen, t.closed), Readings: own, Costs: c.Def.KnownInOrder(t.known), Now: c.Def.KnownInOrder(t.knownNow), Draw: t.Decision.Draw(c.Def.Algorithm.Name),
 		}
 	}
 	return &optimizer.History{Rounds: rounds, Fits: FitsUnder(c, snap.Fits), Rewritten: snap.fitted > 0 && snap.rewritten > snap.fitted}
@@ -637,7 +637,7 @@ func (snap *Snapshot) BytesBeside(others ...*Snapshot) int64 {
 	for _, other := range others {
 		m.Of(other.values) // shared by trials
 	}
-	bytes := m.Of(snap.values) + int64(unsafe.Sizeof(*snap)) + int64(cap(snap.Trials)+cap(snap.records))*int64(unsafe.Sizeof(uintptr(0)))
+	bytes := m.Of(snap.values) + int64(unsafe.Sizeof(*snap)) + int64(cap(snap.Trials))*int64(unsafe.Sizeof(uintptr(0)))
 	for i := 0; i < len(snap.Trials); i += step {
 		bytes += int64(step) * snap.trialBeside(m, i, others)
 	}
@@ -653,8 +653,8 @@ func (snap *Snapshot) BytesBeside(others ...*Snapshot) int64 {
 	return bytes
 }
 
-// trialBeside is BytesBeside for the trial at index i. A trial and its record are always changed
-// together. What a changed trial shares with another version's counts as the other's.
+// trialBeside is BytesBeside for the trial at index i. What a changed trial shares with another
+// version's counts as the other's.
 func (snap *Snapshot) trialBeside(m *memory.Meter, i int, others []*Snapshot) int64 {
 	for _, other := range others {
 		if i < len(other.Trials) && other.Trials[i] == snap.Trials[i] {
@@ -664,8 +664,7 @@ func (snap *Snapshot) trialBeside(m *memory.Meter, i int, others []*Snapshot) in
 	for _, other := range others {
 		if i < len(other.Trials) {
 			m.Of(other.Trials[i])
-			m.Of(other.records[i])
 		}
 	}
-	return m.Of(snap.Trials[i]) + m.Of(snap.records[i])
+	return m.Of(snap.Trials[i])
 }

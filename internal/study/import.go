@@ -24,6 +24,9 @@ import (
 // ImportCSV imports a table, all rows or none. Each row in order becomes a trial of its own that is
 // chosen, then told.
 func (s *Service) ImportCSV(ctx context.Context, cmd Command, id string, file io.Reader, opt ImportOptions) (ImportResult, error) {
+	if err := opt.Check(); err != nil {
+		return ImportResult{}, err
+	}
 	snap, err := s.latest(ctx, id)
 	if err != nil {
 		return ImportResult{}, err

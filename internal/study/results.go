@@ -63,12 +63,12 @@ func ruleResults(snap, readUnder *ledger.Snapshot, rows []importRow, opt ImportO
 		return ruling{}, nil, err
 	}
 	var faults design.Faults
+	var results []rowResult
 	lines := map[int]int{} // by the trial's number
 	for _, row := range rows {
 		trial := snap.Trial(row.Number)
 		first, twice := lines[row.Number]
-		var said ruling
-		var odd []Doubt
+		var said rowResult
 		var wrong design.Faults
 		switch lines[row.Number] = row.Line; {
 		case trial == nil:
@@ -76,41 +76,94 @@ func ruleResults(snap, readUnder *ledger.Snapshot, rows []importRow, opt ImportO
 		case twice:
 			wrong.Add(columnNumber, row.Number, "line %d is of trial %d, too", first, row.Number)
 		default:
-			said, odd, wrong = row.rule(snap, trial, opt.Reason, asked)
+			said, wrong = row.rule(snap, trial, opt.Reason)
 		}
 		for _, fault := range wrong {
 			fault.Message = fmt.Sprintf("line %d, %s: %s", row.Line, fault.Field, fault.Message)
 			faults = append(faults, design.Faults{fault}.Within(row.at())...)
 		}
-		doubts = append(doubts, odd...)
-		said.mark(len(odd) > 0 && len(doubts) <= mostDoubts)
-		if ruled.drafts = append(ruled.drafts, said.drafts...); len(said.drafts) > 0 {
-			ruled.numbers = append(ruled.numbers, row.Number)
+		if len(said.drafts) > 0 {
+			results, ruled.numbers = append(results, said), append(ruled.numbers, row.Number)
 		}
 	}
-	return ruled, firstDoubts(doubts), faults.Bounded().Err()
+	if err := faults.Bounded().Err(); err != nil {
+		return ruled, nil, err
+	}
+	ruled.drafts = tellingsFirst(results)
+	if !asked {
+		return ruled, nil, nil
+	}
+	events, err := ledger.Next(snap, snap.UpdatedAt, "", ruled.drafts...)
+	if err != nil {
+		return ruling{}, nil, err
+	}
+	after, err := ledger.Fold(snap.ID, snap, events, nil)
+	if err != nil {
+		return ruling{}, nil, err
+	}
+	for _, said := range results {
+		odd := said.doubts(snap, after)
+		if doubts = append(doubts, odd...); len(odd) > 0 && len(doubts) <= mostDoubts {
+			said.mark(true)
+		}
+	}
+	ruled.drafts = tellingsFirst(results)
+	return ruled, firstDoubts(doubts), nil
 }
 
-// rule returns what is new in the row: readings, a note and settings, corrections if there is a
-// reason for any, and that its trial failed or was not run; and, if people are asked, its doubts.
-func (row importRow) rule(snap *ledger.Snapshot, trial *ledger.Trial, reason string, asked bool) (said ruling, doubts []Doubt, faults design.Faults) {
-	told := ledger.Telling{Metrics: map[string]ledger.Reading{}, Parameters: usedInstead(snap.Definition, row.Parameters, snap.Chosen(trial.Number), trial.Parameters)}
-	changed := Correction{Number: trial.Number, Metrics: map[string]*ledger.Reading{}, Reason: reason}
+// tellingsFirst returns the drafts of all results, those that tell before the others, so that all that
+// is told is judged together. Of tellings, only those that were not confirmed are.
+func tellingsFirst(results []rowResult) (drafts []ledger.Draft) {
+	var others []ledger.Draft
+	for _, said := range results {
+		for _, draft := range said.drafts {
+			if told, is := draft.Data.(ledger.ToldData); is {
+				told.Unasked = !told.Confirmed
+				drafts = append(drafts, ledger.Draft{Kind: draft.Kind, Data: told})
+			} else {
+				others = append(others, draft)
+			}
+		}
+	}
+	return append(drafts, others...)
+}
+
+// rowResult is what is new in a row: readings, a note and settings; corrections; and that its trial
+// failed or was not run.
+type rowResult struct {
+	at      string
+	trial   *ledger.Trial
+	told    ledger.Telling
+	changed Correction
+	ruling
+}
+
+// rule returns what is new in the row. There are corrections only if there is a reason for any.
+func (row importRow) rule(snap *ledger.Snapshot, trial *ledger.Trial, reason string) (said rowResult, faults design.Faults) {
+	said = rowResult{at: row.at(), trial: trial, changed: Correction{Number: trial.Number, Metrics: map[string]*ledger.Reading{}, Reason: reason},
+		told: ledger.Telling{Metrics: map[string]ledger.Reading{}, Parameters: usedInstead(snap.Definition, row.Parameters, snap.Chosen(trial.Number), trial.Parameters)}}
+	waits := slices.ContainsFunc(snap.Compiled().MetricNames, func(metric string) bool {
+		_, read := row.Metrics[metric]
+		_, there := trial.Metrics[metric]
+		return !read && !there
+	})
 	for _, name := range slices.Sorted(maps.Keys(row.Metrics)) {
 		reading := row.Metrics[name]
 		switch there, is := trial.Metrics[name]; {
 		case !is:
-			told.Metrics[name] = reading
-		case there.Reads(reading):
+			said.told.Metrics[name] = reading
+		case isThere(reading, there):
 		case reason == "":
-			faults.Add(name, reading.Value, "trial %d has %s already; to correct it, give a reason", trial.Number, design.FormatNumber(there.Value))
+			faults.Add(name, readingText(reading), "trial %d has %s already; to correct it, give a reason", trial.Number,
+				design.WithUnit(readingText(ledger.Reading{Value: there.Value, StdDev: there.StdDev}), snap.UnitTold(trial.Number, name), " "))
 		default:
-			changed.Metrics[name] = &reading
+			said.changed.Metrics[name] = &reading
 		}
 	}
-	kind, data := row.ending(trial)
-	if kind == "" && row.ended == "" && !strings.Contains(trial.Note, row.Note) {
-		told.Note = row.Note
+	ended, ending, _ := snap.Ending(trial.Number)
+	kind, data := row.ending(ended, ending, len(said.told.Metrics) > 0)
+	if stands := strings.Contains("\n"+trial.Note+"\n", "\n"+row.Note+"\n"); !stands && row.Note != ending.Reason && (kind == "" || row.Note != data.Reason) {
+		said.told.Note = row.Note
 	}
 	add := func(ruled ruling, err error) {
 		if wrong, ok := err.(*design.Invalid); ok {
@@ -123,44 +176,49 @@ func (row importRow) rule(snap *ledger.Snapshot, trial *ledger.Trial, reason str
 		}
 		said.drafts = append(said.drafts, ruled.drafts...)
 	}
-	if len(told.Metrics) > 0 || told.Parameters != nil || told.Note != "" {
-		add(ruleTell(snap, trial.Number, told))
+	if len(said.told.Metrics) > 0 || said.told.Parameters != nil || said.told.Note != "" {
+		add(ruleTell(snap, trial.Number, said.told))
 	}
-	if len(changed.Metrics) > 0 {
-		add(ruleCorrect(snap, changed))
+	if len(said.changed.Metrics) > 0 {
+		add(ruleCorrect(snap, said.changed))
 	}
-	all := importRow{OwnTrial: OwnTrial{Metrics: maps.Clone(row.Metrics)}}
-	for name, there := range trial.Metrics {
-		all.Metrics[name] = ledger.Reading{Value: there.Value}
-	}
-	if kind != "" && !all.waits(snap.Compiled()) {
+	switch {
+	case kind == "":
+	case !waits:
 		faults.Add(columnStatus, row.ended, "trial %d has all its results; to leave them out, exclude it", trial.Number)
-	} else if kind != "" {
-		add(ruleClose(snap, kind, data))
+	case len(checkReason(data.Reason)) > 0:
+		faults.Add(columnNote, nil, "%s", checkReason(data.Reason)[0].Message)
+	default:
+		add(ruleOf(kind, trial.Number, data), nil)
 	}
-	if !asked {
-		return said, nil, faults
-	}
-	for _, d := range append(DoubtTelling(snap, trial, told), DoubtCorrection(snap, trial, changed)...) {
-		d.Field = row.at() + d.Field[strings.IndexByte(d.Field, '.'):]
-		doubts = append(doubts, d)
-	}
-	if told.Parameters != nil {
-		var others []string
-		for _, p := range snap.Definition.Parameters {
-			if was, is := trial.Parameters[p.Name], told.Parameters[p.Name]; was != is {
-				others = append(others, fmt.Sprintf("%s %s, not %s", design.Name(p.Name), design.WriteSetting(p, is), design.WriteSetting(p, was)))
-			}
-		}
-		doubts = append(doubts, Doubt{row.at(), settingsText(snap.Definition, told.Parameters), fmt.Sprintf("Was trial %d really run with %s?", trial.Number, design.Listed(others, "and"))})
-	}
-	return said, doubts, faults
+	return said, faults
 }
 
-// ending returns the event that ends the row's trial as its status says, "" if it says nothing new.
-// The row's note is the reason.
-func (row importRow) ending(trial *ledger.Trial) (kind ledger.Kind, data ledger.ClosedData) {
-	data = ledger.ClosedData{Number: trial.Number, Reason: cmp.Or(row.Note, "so its row of a table says: "+row.ended)}
+// doubts returns what people are asked about the row, whose readings all others judge that are there
+// after the table.
+func (said rowResult) doubts(snap, after *ledger.Snapshot) (doubts []Doubt) {
+	for _, d := range append(DoubtTelling(after, said.trial, said.told), DoubtCorrection(after, said.trial, said.changed)...) {
+		d.Field = said.at + d.Field[strings.IndexByte(d.Field, '.'):]
+		doubts = append(doubts, d)
+	}
+	if said.told.Parameters == nil {
+		return doubts
+	}
+	var others []string
+	for _, p := range snap.Definition.Parameters {
+		if was, is := said.trial.Parameters[p.Name], said.told.Parameters[p.Name]; was != is {
+			others = append(others, fmt.Sprintf("%s %s, not %s", design.Name(p.Name), design.WithUnit(design.WriteSetting(p, is), p.Unit, design.Thin),
+				design.WithUnit(design.WriteSetting(p, was), snap.UnitTold(said.trial.Number, p.Name), design.Thin)))
+		}
+	}
+	return append(doubts, Doubt{said.at, settingsText(snap.Definition, said.told.Parameters), fmt.Sprintf("Was trial %d really run with %s?", said.trial.Number, design.Listed(others, "and"))})
+}
+
+// ending returns the event that ends the row's trial as its status says, with the row's note as the
+// reason. It is "" if the trial has ended so already, unless a reading would open it again. A table
+// that was exported does not say of which cause.
+func (row importRow) ending(ended ledger.Kind, as ledger.ClosedData, read bool) (kind ledger.Kind, data ledger.ClosedData) {
+	data = ledger.ClosedData{Number: row.Number, Reason: cmp.Or(row.Note, "so its row of a table says: "+row.ended)}
 	switch {
 	case strings.HasPrefix(row.ended, "abandon"):
 		kind = ledger.Abandoned
@@ -169,10 +227,28 @@ func (row importRow) ending(trial *ledger.Trial) (kind ledger.Kind, data ledger.
 	case row.ended != "":
 		kind, data.Cause = ledger.Failed, ledger.BySettings
 	}
-	if trial.Status == ledger.Status(kind) {
-		kind = ""
+	switch another := kind != ended || data.Cause == ledger.ByChance && as.Cause != ledger.ByChance; {
+	case another:
+		return kind, data
+	case read:
+		return kind, as
 	}
-	return kind, data
+	return "", data
+}
+
+// isThere reports whether a table says nothing new of a reading that is there: the same, perhaps
+// rounded, and of the standard deviation perhaps nothing.
+func isThere(said ledger.Reading, there ledger.Measurement) bool {
+	return design.Abbreviates(said.Value, there.Value) &&
+		(said.StdDev == nil || there.StdDev != nil && design.Abbreviates(*said.StdDev, *there.StdDev))
+}
+
+// readingText writes a reading as tables do.
+func readingText(r ledger.Reading) string {
+	if r.StdDev == nil {
+		return exactText(r.Value)
+	}
+	return exactText(r.Value) + plusMinus + exactText(*r.StdDev)
 }
 
 // usedInstead returns the settings that were used according to those that a row says, nil if they are

@@ -878,6 +878,17 @@ type ImportOptions struct {
 	Decimals                                      design.Decimals
 }
 
+// Check returns a fault of the reason, if it is none or comes with rows that correct nothing.
+func (opt ImportOptions) Check() error {
+	switch {
+	case opt.Reason == "":
+		return nil
+	case !opt.ByNumber:
+		return design.NewInvalid("reason", "is for correcting results of trials that are here. "+ByNumber+" goes with it.", opt.Reason)
+	}
+	return checkReason(opt.Reason).Err()
+}
+
 // LeavesOut tells programs what to do about a column that means nothing.
 const LeavesOut = "ignore_unknown=true leaves the column out"
 

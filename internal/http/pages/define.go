@@ -364,7 +364,7 @@ func fileFaults(err error) []templates.FileFault {
 	}
 	faults := make([]templates.FileFault, len(faulty.Faults))
 	for i, fault := range faulty.Faults {
-		shown := templates.FileFault{Where: "the file", What: fault.Message}
+		shown := templates.FileFault{Where: words.Either(fault.Field == "reason", "the reason", "the file"), What: fault.Message}
 		if at := lineField.FindStringSubmatch(fault.Field); at != nil {
 			shown.Where = "line " + at[1]
 			if at[2] != "" {

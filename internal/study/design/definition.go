@@ -548,11 +548,11 @@ func constraintAt(i int) string { return fmt.Sprintf("constraints[%d]", i) }
 // Rounds reports whether a value is another one or, as spreadsheets write numbers, that one rounded to
 // the decimals of the first, by less than a two-hundredth of the range, or on a log scale of itself.
 func (p Parameter) Rounds(v, other Value) bool {
-	near, decimals := math.Abs(other.Number), decimalsOf(v.Number)
+	near := math.Abs(other.Number)
 	if !p.Logarithmic() && p.Low != nil && p.High != nil {
 		near = *p.High - *p.Low
 	}
-	return v == other || !v.IsText && !other.IsText && math.Abs(v.Number-other.Number) < near/200 && FormatFixed(other.Number, decimals) == FormatFixed(v.Number, decimals)
+	return v == other || !v.IsText && !other.IsText && math.Abs(v.Number-other.Number) < near/200 && roundsTo(v.Number, other.Number, decimalsOf(v.Number))
 }
 
 func (p Parameter) Logarithmic() bool { return p.Scale == ScaleLog }

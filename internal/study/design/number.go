@@ -265,6 +265,20 @@ func decimalsOf(x float64) int {
 	return len(fraction)
 }
 
+// Abbreviates reports whether v is x or, as spreadsheets write numbers that have no room, x rounded to
+// the digits of v, at least SignificantDigits.
+func Abbreviates(v, x float64) bool {
+	digits, exponent := decimal(v)
+	_, fraction, _ := strings.Cut(digits, ".")
+	return v == x || math.Abs(v-x) <= math.Abs(x)/2*math.Pow10(1-SignificantDigits) && roundsTo(v, x, len(fraction)-exponent)
+}
+
+// roundsTo reports whether v is x rounded to decimals; of two as near it may be either, since
+// spreadsheets round the decimal number and not the binary one.
+func roundsTo(v, x float64, decimals int) bool {
+	return math.Abs(v-x) <= math.Pow10(-decimals)/2*(1+1e-9)
+}
+
 // FormatBrief writes x with two significant digits, larger numbers to the unit, without trailing
 // zeros.
 func FormatBrief(x float64) string { return FormatUpTo(x, max(0, 1-ExponentOf(x))) }

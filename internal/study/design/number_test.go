@@ -160,6 +160,20 @@ func TestSettingsAreWrittenAsTheyCanBeSet(t *testing.T) {
 
 // TestCapitalised: a sentence or a title begins with a capital, whatever comes after its first
 // word, unless that has capitals of its own or is a symbol: K is no k.
+// TestSpreadsheetsRoundHalves away from 0 as they stand in decimals, whatever they are in binary.
+func TestSpreadsheetsRoundHalves(t *testing.T) {
+	t.Parallel()
+	p := Parameter{Type: Real, Low: new(0.0), High: new(20.0)}
+	for _, test := range []struct {
+		written, x float64
+		is         bool
+	}{{0.13, 0.125, true}, {1.01, 1.005, true}, {2.7, 2.65, true}, {-0.13, -0.125, true}, {0.12, 0.125, true}, {0.14, 0.125, false}, {0.126, 0.125, false}} {
+		if got := p.Rounds(NumberValue(test.written), NumberValue(test.x)); got != test.is {
+			t.Errorf("%v rounds %v: %v", test.written, test.x, got)
+		}
+	}
+}
+
 func TestCapitalised(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{"pressure (MPa)": "Pressure (MPa)", "yield": "Yield", "pH (1)": "pH (1)", "mRNA left": "mRNA left", "ähnlich": "Ähnlich",

@@ -579,11 +579,13 @@ func rangesWithout(ranges []Range) []Range {
 
 // Range returns the range of a metric's readings in all included trials but one (0: in all).
 func (snap *Snapshot) Range(metric string, except int) Range {
-	if t := snap.Trial(except); snap.ranges != nil && (t == nil || t.Excluded || !t.has(metric)) {
-		if r, there := snap.ranges[metric]; there {
+	if r, there := snap.ranges[metric]; there {
+		switch t := snap.Trial(except); {
+		case t == nil || t.Excluded || !t.has(metric):
 			return r
+		case r.Low < t.Metrics[metric].Value && t.Metrics[metric].Value < r.High:
+			return Range{r.Count - 1, r.Low, r.High}
 		}
-		return RangeOf()
 	}
 	return RangeOf(snap.readings(metric, except)...)
 }

@@ -275,7 +275,7 @@ type ToldData struct {
 	Candidate   *int               `json:"candidate,omitempty"`
 	KnownValues map[string]float64 `json:"known_values,omitempty"`
 	Confirmed   bool               `json:"confirmed,omitempty"` // a person was shown the doubts and said that the values are right
-	Unasked     bool               `json:"unasked,omitempty"`   // an odd row of a table about which nobody was asked
+	Unasked     bool               `json:"unasked,omitempty"`   // a row of a table, odd or of a trial that was there, that nobody confirmed
 }
 
 // Reading is a value as told. Its JSON is an object; a bare number is accepted, too.

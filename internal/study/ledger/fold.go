@@ -347,8 +347,11 @@ func (b *builder) told(data ToldData) error {
 	}
 	ranges := b.ranges()
 	switch row := t.Origin == Imported && b.last.At.Equal(t.CreatedAt); {
-	case row && data.Unasked:
-		b.snap.unasked = append(b.snap.unasked, t.Number)
+	case data.Unasked:
+		b.snap.unasked = append(b.snap.unasked, unaskedRow{t.Number, b.last.Seq, row})
+		if !row {
+			b.doubtSettings(t, kept)
+		}
 	case !row && !data.Confirmed:
 		b.doubt(t, b.snap.Definition.Metrics(), data.Metrics, kept)
 	}
@@ -410,26 +413,57 @@ func (b *builder) doubt(t *Trial, metrics []design.MetricInfo, readings map[stri
 	if b.snap.Definition.SimulatedLab != "" && strings.HasSuffix(b.last.By, SimulatedBy) {
 		return
 	}
+	b.doubtReadings(t, metrics, readings)
+	b.doubtSettings(t, kept)
+}
+
+func (b *builder) doubtReadings(t *Trial, metrics []design.MetricInfo, readings map[string]Reading) {
 	expected, known := func(metric string) *Expected { return b.snap.Predicted(t, metric) }, func(metric string) Range { return b.snap.Range(metric, t.Number) }
 	odd := b.snap.doubtReadings(metrics, readings, expected, known)
-	odd = slices.DeleteFunc(odd, func(d Doubted) bool { return !d.grave })
-	t.Doubts = slices.Concat(t.Doubts, odd, b.snap.DoubtSettings(t.Number, kept, t.Parameters))
+	t.Doubts = slices.Concat(t.Doubts, slices.DeleteFunc(odd, func(d Doubted) bool { return !d.grave }))
+}
+
+func (b *builder) doubtSettings(t *Trial, kept design.Settings) {
+	t.Doubts = slices.Concat(t.Doubts, b.snap.DoubtSettings(t.Number, kept, t.Parameters))
 }
 
 // judgeRows judges the rows of the last table that nobody was asked about, each by all its other
 // rows, as is done when people are asked.
 func (b *builder) judgeRows() {
-	if len(b.snap.unasked) == 0 {
+	var made []int
+	for _, row := range b.snap.unasked {
+		if row.made {
+			made = append(made, row.number)
+		} else {
+			b.judgeRow(row)
+		}
+	}
+	if len(made) == 0 {
 		return
 	}
 	rest := Snapshot{Definition: b.snap.Definition, Trials: slices.DeleteFunc(slices.Clone(b.snap.Trials), func(t *Trial) bool {
-		_, unasked := slices.BinarySearch(b.snap.unasked, t.Number)
+		_, unasked := slices.BinarySearch(made, t.Number)
 		return unasked
 	})}
-	rows := lists.Map(b.snap.unasked, b.snap.row)
-	for i, doubts := range rest.DoubtRows(rows) {
-		b.touch(b.snap.unasked[i]).Doubts = doubts
+	for i, doubts := range rest.DoubtRows(lists.Map(made, b.snap.row)) {
+		b.touch(made[i]).Doubts = doubts
 	}
+}
+
+// judgeRow judges, perhaps again, the readings that a row told of a trial that was there.
+func (b *builder) judgeRow(row unaskedRow) {
+	t := b.touch(row.number)
+	readings := map[string]Reading{}
+	for name, m := range t.Metrics {
+		if m.ToldSeq == row.seq && !m.Known {
+			readings[name] = Reading{m.Value, m.StdDev}
+		}
+	}
+	t.Doubts = slices.DeleteFunc(slices.Clone(t.Doubts), func(d Doubted) bool {
+		_, told := readings[d.Metric]
+		return told
+	})
+	b.doubtReadings(t, b.snap.Definition.Metrics(), readings)
 }
 
 // row returns what the row of a table told of a trial.

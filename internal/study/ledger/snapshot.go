@@ -34,8 +34,15 @@ type Snapshot struct {
 	former         []formerDefinition   // in the order of the ledger
 	rewritten      int64                // seq of the last event that changed the past or the model, after which earlier fits no longer apply
 	fitted         int64                // seq of the last Fitted event
-	unasked        []int                // trials of the last imported table, perhaps unfinished, that nobody was asked about
+	unasked        []unaskedRow         // of the last table, perhaps unfinished, about which nobody was asked
 	ranges         map[string]Range     // of each metric's readings; nil if they must be collected again
+}
+
+// unaskedRow is what a row of a table told of a trial by event seq.
+type unaskedRow struct {
+	number int
+	seq    int64
+	made   bool // the table made the trial, too
 }
 
 // record is what is kept of a trial beyond what people are shown.

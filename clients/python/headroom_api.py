@@ -1361,7 +1361,7 @@ class Client(_Connection):
 
         decimal: How the table writes decimals, point or comma; with commas, semicolons separate the columns.
 
-        status: Only trials of these states, comma-separated.
+        status: Only trials of these states, comma-separated, and of those that wait only those that are not excluded.
         """
         return self._text(
             "GET",
@@ -1431,7 +1431,7 @@ class Client(_Connection):
 
         by_number: Each row tells what came of the trial whose number it has: readings, other settings than those chosen, a note, a status such as failed, failed by chance or abandoned. What stands there already is left out, and the answer names the trials that changed.
 
-        reason: With by_number: why the table corrects readings that were told before; without it they are faults.
+        reason: Only with by_number: why the table corrects readings that were told before; without it they are faults.
 
         decimal: How the table writes decimals, point or comma, where its own numbers do not show it.
 

@@ -387,9 +387,10 @@ func (v Tried) Sheet(address string) (templates.SheetPage, error) {
 	return sheet, nil
 }
 
+// WaitingSheet is all waiting trials on paper that are to be run.
 func (v Facts) WaitingSheet() templates.WaitingSheet {
 	sheet := templates.WaitingSheet{Study: v.Head, Printed: words.Exact(v.Now), Statuses: string(ledger.StatusSuggested + "," + ledger.StatusPartial)}
-	waiting := v.Snap.WaitingTrials()
+	waiting := v.Snap.ToRun()
 	trialsTable{Facts: v}.fillRows(&sheet.Trials, lists.Of(len(waiting), func(i int) *ledger.Trial { return &waiting[i] }))
 	return sheet
 }

@@ -15,6 +15,7 @@ import (
 
 	"headroom/internal/http/problem"
 	"headroom/internal/http/request"
+	"headroom/internal/lists"
 	"headroom/internal/optimizer"
 	"headroom/internal/optimizer/cores"
 	"headroom/internal/study"
@@ -130,7 +131,8 @@ func (a *API) transferOperations() operations {
 	return operations{
 		"exportCSV": Operation{
 			Summary: "The trials as a table that can be imported again", Answer: "", AnswerType: "text/csv",
-			Query: []queryParameter{atParameter, {"decimal", "How the table writes decimals, point or comma; with commas, semicolons separate the columns", ""}, statusParameter},
+			Query: []queryParameter{atParameter, {"decimal", "How the table writes decimals, point or comma; with commas, semicolons separate the columns", ""},
+				{"status", "Only trials of these states, comma-separated, and of those that wait only those that are not excluded", ""}},
 			Handle: func(w http.ResponseWriter, r *http.Request) error {
 				var statuses []ledger.Status
 				decimals, err := request.Parse(r, func(q *request.Query) design.Decimals {
@@ -142,7 +144,7 @@ func (a *API) transferOperations() operations {
 				}
 				return a.exportHandler("text/csv; charset=utf-8", "csv", func(_ context.Context, snap *ledger.Snapshot, w io.Writer) error {
 					var table bytes.Buffer
-					if err := study.WriteCSV(&table, snap.Definition, withStatus(snap.Trials, statuses), snap.Chosen, decimals); err != nil {
+					if err := study.WriteCSV(&table, snap.Definition, toExport(snap.Trials, statuses), snap.Chosen, decimals); err != nil {
 						return err
 					}
 					_, err := table.WriteTo(w)
@@ -157,7 +159,7 @@ func (a *API) transferOperations() operations {
 				{"beyond_bounds", "Take in rows that were run with settings beyond the bounds; rows whose status says that they were run, as in an export, are taken in anyway", false},
 				{"by_number", "Each row tells what came of the trial whose number it has: readings, other settings than those chosen, a note, a status such as failed, failed by chance or abandoned. " +
 					"What stands there already is left out, and the answer names the trials that changed", false},
-				{"reason", "With by_number: why the table corrects readings that were told before; without it they are faults", ""},
+				{"reason", "Only with by_number: why the table corrects readings that were told before; without it they are faults", ""},
 				{"decimal", "How the table writes decimals, point or comma, where its own numbers do not show it", ""}},
 			Handle: func(w http.ResponseWriter, r *http.Request) error {
 				options, err := request.Parse(r, func(q *request.Query) study.ImportOptions {
@@ -168,6 +170,9 @@ func (a *API) transferOperations() operations {
 				})
 				if err != nil {
 					return err
+				}
+				if err := options.Check(); err != nil {
+					return problem.InQuery(err)
 				}
 				body, err := readBody(r, "text/csv")
 				if err != nil {
@@ -200,6 +205,14 @@ func (a *API) transferOperations() operations {
 		"importBundle": Operation{Handle: a.importBundle, Largest: study.LargestBundle, Body: ledger.Bundle{}, Status: 201, Answer: studyDocument{}, Writes: true,
 			Summary: fmt.Sprintf("Make a study from an exported one, of up to %d MiB, with the same ledger and hashes", study.LargestBundle>>20)},
 	}
+}
+
+// toExport returns the trials with one of the statuses. Whoever asks for those that wait runs them, and
+// a table does not say which are excluded.
+func toExport(trials []*ledger.Trial, statuses []ledger.Status) []*ledger.Trial {
+	return lists.Pick(withStatus(trials, statuses), func(t *ledger.Trial) (*ledger.Trial, bool) {
+		return t, len(statuses) == 0 || !t.Excluded || !t.Waiting()
+	})
 }
 
 func readDecimals(q *request.Query) design.Decimals {

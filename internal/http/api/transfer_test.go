@@ -105,9 +105,27 @@ func TestATableTellsOfTrialsThatAreHere(t *testing.T) {
 	}
 	in("", "yield\n1\n").Faults(422, "body.columns")
 	in("", "number,status\n4,aborted\n").Faults(422, "body.lines[2].status")
+	in("&reason=%20", "number,yield\n3,72.5\n1,64\n").Faults(422, "query.reason")
+	s.API("POST", path+"/import?reason=typo", "temperature,catalyst,yield\n30,A,1\n", "Content-Type", "text/csv").Faults(422, "query.reason")
 	changed(in("&reason=read%20on%20the%20wrong%20filter", "number,yield\n3,72.5\n1,64\n"), 3.0)
 	s.API("GET", path+"/trials/3", nil).Want(200).Has("metrics/yield/value", 72.5).Has("metrics/yield/corrected", true)
 	s.API("POST", "/studies/import", s.API("GET", path+"/export.json", nil).Want(200).Body).Want(201)
+
+	s.API("POST", path+"/ask", `{"count": 2}`).Want(201)
+	s.API("POST", path+"/trials/5/exclude", `{"reason": "no more powder"}`).Want(200)
+	for query, want := range map[string]string{"?status=suggested,partial": "6", "?status=suggested": "6", "": "1 2 3 4 5 6"} {
+		var numbers []string
+		for _, row := range strings.Split(string(s.API("GET", path+"/export.csv"+query, nil).Want(200).Body), "\n")[1:] {
+			number, _, _ := strings.Cut(row, ",")
+			numbers = append(numbers, number)
+		}
+		if got := strings.TrimSpace(strings.Join(numbers, " ")); got != want {
+			t.Errorf("export.csv%s has trials %s, want %s", query, got, want)
+		}
+	}
+	if sheet := s.Page(path + "/sheet"); strings.Contains(sheet, `<th scope="row">5</th>`) || !strings.Contains(sheet, `<th scope="row">6</th>`) {
+		t.Error("the sheet does not have those to be run")
+	}
 }
 
 // TestOvershootsGoOutAndIn: a trial that ran beyond the bounds comes back with the exported table

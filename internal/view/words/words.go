@@ -9,7 +9,10 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
+	"headroom/internal/lists"
 	"headroom/internal/study/design"
 )
 
@@ -127,13 +130,25 @@ func Uncertain(mean, sd float64, unit string) string {
 
 // Whole keeps each value in a sentence on one line, with its ± and its unit.
 func Whole(sentence string, units []string) string {
-	for _, unit := range units {
-		for _, end := range Either(unit == "", "", "0123456789)⁰¹²³⁴⁵⁶⁷⁸⁹") {
-			sentence = strings.ReplaceAll(sentence, string(end)+" "+unit, With(string(end), unit))
-		}
+	var whole strings.Builder
+	for at := valueEnd.FindStringIndex(sentence); at != nil; at = valueEnd.FindStringIndex(sentence) {
+		rest := sentence[at[1]:]
+		unit, is := lists.Find(units, func(unit string) bool { return unit != "" && beginsWith(rest, unit) })
+		whole.WriteString(sentence[:at[1]-1] + Either(is, With("", unit), " "))
+		sentence = strings.TrimPrefix(rest, unit)
 	}
-	return deviation.ReplaceAllString(sentence, Thin+"±"+Thin+"$1")
+	return deviation.ReplaceAllString(whole.String()+sentence, Thin+"±"+Thin+"$1")
 }
+
+// beginsWith reports whether text begins with a unit, which is not the beginning of another word.
+func beginsWith(text, unit string) bool {
+	behind, is := strings.CutPrefix(text, unit)
+	next, _ := utf8.DecodeRuneInString(behind)
+	return is && !unicode.IsLetter(next)
+}
+
+// valueEnd matches the end of a number and the space behind it.
+var valueEnd = regexp.MustCompile(`[0-9)⁰¹²³⁴⁵⁶⁷⁸⁹] `)
 
 var deviation = regexp.MustCompile(` ± (\d)`)
 

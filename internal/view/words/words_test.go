@@ -47,10 +47,11 @@ func TestNumbersAsPagesShowThem(t *testing.T) {
 // decisions have kept; only a unit of many letters may be below its value.
 func TestAValueStaysWithItsUnit(t *testing.T) {
 	t.Parallel()
-	units := []string{"", "%", "°C", "mol %", "1/m³", "micromole per litre and minute"}
+	units := []string{"", "%", "°C", "mol %", "h", "1/m³", "micromole per litre and minute"}
 	for sentence, want := range map[string]string{
 		"Trial 2 tries 47 °C: yield 80 ± 7 % (limit 5 mol %), as (1.9 ± 1.3)\u202f×\u202f10¹¹ 1/m³.": "Trial 2 tries 47_°C: yield 80_±_7_% (limit 5_mol_%), as (1.9_±_1.3)_×_10¹¹_1/m³.",
-		"It is over 99 %, 3 micromole per litre and minute. Here ± holds two times in three.":        "It is over 99_%, 3_micromole per litre and minute. Here ± holds two times in three.",
+		"Trial 5 has 3 h, trial 12 3 hours.":                                                  "Trial 5 has 3_h, trial 12 3 hours.",
+		"It is over 99 %, 3 micromole per litre and minute. Here ± holds two times in three.": "It is over 99_%, 3_micromole per litre and minute. Here ± holds two times in three.",
 	} {
 		if got := strings.ReplaceAll(Whole(sentence, units), Thin, "_"); got != want {
 			t.Errorf("%q, want %q", got, want)

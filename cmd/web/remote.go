@@ -457,7 +457,12 @@ func importRemote(set *flag.FlagSet) action {
 	option("by-number", "by_number", "each row tells what came of the trial whose number it has, and no trials are made")
 	option("dry-run", "dry_run", "store nothing, and say what would be imported and what looks odd")
 	option("ignore-unknown", "ignore_unknown", "leave out columns that are neither a parameter nor a metric")
-	set.Func("reason", "with -by-number: why the table corrects readings that were told before", func(text string) error { query.Set("reason", text); return nil })
+	option("beyond-bounds", "beyond_bounds", "take in rows that were run with settings beyond the bounds")
+	text := func(name, meaning string) {
+		set.Func(name, meaning, func(said string) error { query.Set(name, said); return nil })
+	}
+	text("reason", "with -by-number: why the table corrects readings that were told before")
+	text("decimal", "how the table writes decimals, point or comma, where its own numbers do not show it")
 	return timedRemoteAction(set, func(ctx context.Context, r *remote, args []string) error {
 		table, err := fromFile(args[1], io.ReadAll)
 		if err != nil {
@@ -483,9 +488,12 @@ func exportRemote(set *flag.FlagSet) action {
 	status := set.String("status", "", "only trials of these states, as in suggested,partial for those that wait")
 	return timedRemoteAction(set, func(ctx context.Context, r *remote, args []string) error {
 		name := "export.csv"
-		if r.asJSON {
+		switch {
+		case r.asJSON && *status != "":
+			return errors.New("with -json the whole study is written; leave out -status")
+		case r.asJSON:
 			name = "export.json"
-		} else if *status != "" {
+		case *status != "":
 			name += "?status=" + url.QueryEscape(*status)
 		}
 		response, err := r.send(ctx, http.MethodGet, studyPath(args[0], name), nil)

@@ -147,6 +147,17 @@ func TestCommandsAskAServer(t *testing.T) {
 	if text := said("import", plates.ID, results, "-by-number", "-reason", "wrong well"); text != "1 trial 3\n" {
 		t.Errorf("a correction said %q", text)
 	}
+	must.Do(t, os.WriteFile(results, []byte("number\ty\n4\t1,200\n"), 0o600))
+	complained("decimal=comma or decimal=point says it", "import", plates.ID, results, "-by-number", "-reason", "misread")
+	if text := said("import", plates.ID, results, "-by-number", "-reason", "misread", "-decimal", "comma"); text != "1 trial 4\n" {
+		t.Errorf("with a decimal comma it said %q", text)
+	}
+	must.Do(t, os.WriteFile(results, []byte("oven,plate,time,y\n85,1,1.5,1\n"), 0o600))
+	complained("beyond_bounds=true", "import", plates.ID, results)
+	if text := said("import", plates.ID, results, "-beyond-bounds"); !strings.HasPrefix(text, "1 trial ") {
+		t.Errorf("beyond the bounds it said %q", text)
+	}
+	complained("leave out -status", "export", "-json", plates.ID, "-status", "suggested")
 
 	// From another machine, and through a pipe.
 	elsewhere := []string{"HEADROOM_URL=" + server.url, "HEADROOM_TOKEN=" + token}

@@ -168,7 +168,7 @@ func TestAPlateOnPaper(t *testing.T) {
 	p.press("Import their results")
 	p.fill("#f-text", "number;impurity;yield\n96;0,3;61,5\n2;0,31;71,25\n")
 	p.press("Check")
-	p.sees("the rows have something new of 2 trials")
+	p.sees("the table has something new of 2 trials")
 	p.audit("a plate's results")
 	p.press("Import")
 	p.sees("The rows are imported.")

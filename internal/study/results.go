@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"headroom/internal/lists"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
@@ -17,6 +18,7 @@ type ImportResult struct {
 	Snapshot       *ledger.Snapshot
 	Rows           int
 	Numbers        []int
+	Corrected      []int // by number: trials of which it corrects readings
 	UnknownColumns []string
 	// Of a dry run: values that people should check, for which no row is refused, and what Health
 	// finds in the study with these rows.
@@ -30,6 +32,10 @@ func (s *Service) tellRows(ctx context.Context, cmd Command, rows []importRow, o
 	if opt.DryRun {
 		ruled, doubts, err := ruleResults(readUnder, readUnder, rows, opt, true)
 		result.Rows, result.Numbers, result.Doubts = len(ruled.numbers), ruled.numbers, doubts
+		result.Corrected = lists.Pick(ruled.drafts, func(d ledger.Draft) (int, bool) {
+			corrected, is := d.Data.(ledger.CorrectedData)
+			return corrected.Number, is
+		})
 		return result, err
 	}
 	after, err := s.change(ctx, cmd, readUnder.ID, nil, func(now *ledger.Snapshot) (ruling, error) {

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"headroom/internal/http/forms"
+	"headroom/internal/lists"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -306,7 +307,7 @@ func (s *Site) Import(w http.ResponseWriter, r *http.Request, v view.Facts, form
 				page.Ready = ""
 				form.Fault(field, "all of this is here already; there is nothing to import")
 			case options.ByNumber:
-				page.Ready = "All good: the rows have something new of " + design.Count(result.Rows, "trial", "trials") + ". Press Import."
+				page.Ready = "All good: the table has something new of " + design.Count(result.Rows, "trial", "trials") + ". Press Import."
 			}
 			page.Unknown, page.Faults = result.UnknownColumns, fileFaults(err)
 			for _, fault := range page.Faults {
@@ -317,6 +318,10 @@ func (s *Site) Import(w http.ResponseWriter, r *http.Request, v view.Facts, form
 			page.Found = result.Health
 			if len(result.Doubts) > 0 {
 				page.Ready, page.Doubts = oddRows, shownRows(result.Doubts, fields)
+			}
+			if n := len(result.Corrected); n > 0 {
+				numbers := design.Shorten(design.Listed(lists.Map(result.Corrected, strconv.Itoa), "and"))
+				page.Ready += " It corrects results of " + words.Either(n == 1, "trial ", "trials ") + numbers + "."
 			}
 			return err
 		},

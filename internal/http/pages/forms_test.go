@@ -329,7 +329,7 @@ func TestATableOfWaitingTrialsIsRecognised(t *testing.T) {
 		t.Error("each row is asked about, too")
 	}
 	rows.Set("by_number", "yes")
-	post(s, study+"/import", rows).Want(200).Says("All good: the rows have something new of 3 trials. Press Import.")
+	post(s, study+"/import", rows).Want(200).Says("All good: the table has something new of 3 trials. Press Import.")
 	rows.Set("do", "import")
 	post(s, study+"/import", rows).Want(303)
 	s.API("GET", study+"/trials", nil).Want(200).Has("trials/2/status", "completed").Has("next", nil)
@@ -339,6 +339,9 @@ func TestATableOfWaitingTrialsIsRecognised(t *testing.T) {
 	rows.Del("by_number")
 	post(s, study+"/import", rows).Want(422).Says("the reason", "is for correcting results of trials that are here. The box “Each row tells of the trial whose number it has” goes with it.")
 	rows.Set("by_number", "yes")
+	rows.Set("do", "check")
+	post(s, study+"/import", rows).Want(200).Says("The table can be imported, but some of it looks odd. It corrects results of trials 1 and 2.")
+	rows.Set("do", "import")
 	asked = string(post(s, study+"/import", rows).Want(422).Says("71.2\u202f% would fit").Body)
 	_, sure, _ := strings.Cut(asked, `name="sure" value="`)
 	sure, _, _ = strings.Cut(sure, `"`)

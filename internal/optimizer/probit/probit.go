@@ -51,7 +51,7 @@ const (
 )
 
 // Fit returns the posterior given outcomes yes at the points of these inputs, at least one, with
-// prior mean m. It costs O(n³) a sweep, some twelve sweeps, and reaches checkpoints. The error is that
+// prior mean m. It costs O(n³) a sweep, some twenty sweeps, and reaches checkpoints. The error is that
 // of ctx, or of a covariance that cannot be computed with.
 func Fit(ctx context.Context, k *kernel.Function, inputs [][]float64, yes []bool, m float64) (*Model, error) {
 	model, X := &Model{mean: m}, kernel.InputsOf(inputs)

@@ -199,8 +199,8 @@ func (a *API) command(r *http.Request, body []byte) (study.Command, error) {
 	return study.Command{By: who.By(), Author: who.Caller(), IfMatch: version, Key: key}, nil
 }
 
-// idempotencyKey returns the request's idempotency key, whose hash covers sent; nil if the header
-// is absent.
+// idempotencyKey returns the request's idempotency key, whose hash covers the query, which says what
+// a table is for, and sent; nil if the header is absent.
 func idempotencyKey(r *http.Request, sent []byte) (*study.IdempotencyKey, error) {
 	values, given := r.Header["Idempotency-Key"]
 	if !given {
@@ -210,7 +210,7 @@ func idempotencyKey(r *http.Request, sent []byte) (*study.IdempotencyKey, error)
 	if len(values) != 1 || values[0] == "" || len(values[0]) > 255 || strings.ContainsFunc(values[0], invisible) {
 		return nil, problem.Malformed("header", "Idempotency-Key", "Idempotency-Key must be one key of 1 to 255 visible ASCII characters.")
 	}
-	return request.Key(r, values[0], sent), nil
+	return request.Key(r, values[0], append([]byte(r.URL.RawQuery), sent...)), nil
 }
 
 // ifMatch returns the version that the study must have, 0 for any.

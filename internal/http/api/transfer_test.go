@@ -110,6 +110,10 @@ func TestATableTellsOfTrialsThatAreHere(t *testing.T) {
 	changed(in("&reason=read%20on%20the%20wrong%20filter", "number,yield\n3,72.5\n1,64\n"), 3.0)
 	s.API("GET", path+"/trials/3", nil).Want(200).Has("metrics/yield/value", 72.5).Has("metrics/yield/corrected", true)
 	s.API("POST", "/studies/import", s.API("GET", path+"/export.json", nil).Want(200).Body).Want(201)
+	for _, again := range []int{200, 200} {
+		s.API("POST", path+"/import?by_number=true", "number,yield\n3,72.5\n", "Content-Type", "text/csv", "Idempotency-Key", "plate").Want(again)
+	}
+	s.API("POST", path+"/import?by_number=true&reason=misread", "number,yield\n3,72.5\n", "Content-Type", "text/csv", "Idempotency-Key", "plate").Faults(422, "header.Idempotency-Key")
 
 	s.API("POST", path+"/ask", `{"count": 2}`).Want(201)
 	s.API("POST", path+"/trials/5/exclude", `{"reason": "no more powder"}`).Want(200)

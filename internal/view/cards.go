@@ -255,8 +255,7 @@ func (v Tried) unitThen(metric string) string {
 // from telling it in an old unit; for others it explains why they break a limit that they once
 // kept.
 func (v Tried) changesSince() string {
-	again := v.Trial.ReplicateOf > 0 && study.WhyNotAgain(v.Snap, v.Trial) == "" // beyond the bounds, as what it repeats
-	said := words.Either(v.Trial.Waiting() && v.Snap.Gone(v.Trial.Number) && !again, "Its settings may no longer be chosen.", "")
+	said := words.Either(v.gone(), "Its settings may no longer be chosen.", "")
 	changed := unitChanges(*v.Snap.InUnitsOf(v.Trial.Seen), v.Snap.Definition)
 	if limits := limitChanges(v.Snap.LimitsThrough()[v.Trial.Number-1], v.Snap.Definition.Constraints); limits != "" {
 		changed = append(changed, limits)
@@ -277,6 +276,12 @@ func (v Tried) changesSince() string {
 		said += " It is excluded, and need not be run: " + v.Trial.Reason
 	}
 	return strings.TrimSpace(said)
+}
+
+// gone reports whether a trial waits whose settings may no longer be chosen.
+func (v Tried) gone() bool {
+	again := v.Trial.ReplicateOf > 0 && study.WhyNotAgain(v.Snap, v.Trial) == "" // beyond the bounds, as what it repeats
+	return v.Trial.Waiting() && v.Snap.Gone(v.Trial.Number) && !again
 }
 
 // aimChanges says whether the objective has another direction than when the trial was chosen and, of

@@ -391,7 +391,11 @@ func (v Tried) Sheet(address string) (templates.SheetPage, error) {
 func (v Facts) WaitingSheet() templates.WaitingSheet {
 	sheet := templates.WaitingSheet{Study: v.Head, Printed: words.Exact(v.Now), Statuses: string(ledger.StatusSuggested + "," + ledger.StatusPartial)}
 	waiting := v.Snap.ToRun()
-	trialsTable{Facts: v}.fillRows(&sheet.Trials, lists.Of(len(waiting), func(i int) *ledger.Trial { return &waiting[i] }))
+	trials := lists.Of(len(waiting), func(i int) *ledger.Trial { return &waiting[i] })
+	trialsTable{Facts: v}.fillRows(&sheet.Trials, trials)
+	if gone := lists.Pick(trials, func(t *ledger.Trial) (string, bool) { return strconv.Itoa(t.Number), v.Of(t).gone() }); len(gone) > 0 {
+		sheet.Gone = "Settings that may no longer be chosen: those of " + words.Either(len(gone) == 1, "trial ", "trials ") + design.Listed(gone, "and") + "."
+	}
 	return sheet
 }
 

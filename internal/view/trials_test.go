@@ -131,12 +131,16 @@ func TestATrialSaysWhatWasChangedSince(t *testing.T) {
 		t.Errorf("with nothing changed: %s", said)
 	}
 	b.limit(0, 0.3)
+	if gone := b.facts(0).WaitingSheet().Gone; gone != "" {
+		t.Errorf("the sheet says before: %s", gone)
+	}
 	says(t, "with a limit moved", since(number), []string{"Since it was chosen: limit of impurity from 0.5 to 0.3 %."}, []string{"no more"})
 	d := b.snap.Definition
 	d.Parameters = slices.Clone(d.Parameters)
 	d.Parameters[0].High = new(0.8)
 	b.add(ledger.Reconfigured, ledger.ReconfiguredData{Definition: d, Changes: []design.Change{}, Reason: "the valve"})
 	says(t, "with narrower bounds", since(number), []string{"from 0.5 to 0.3 %. Its settings may no longer be chosen."}, nil)
+	says(t, "the sheet", b.facts(0).WaitingSheet().Gone, []string{fmt.Sprintf("Settings that may no longer be chosen: those of trial %d.", number)}, nil)
 	before := d
 	d.Objective.Direction, d.Algorithm = "minimize", design.Algorithm{Name: "rpol-ucb", Horizon: 30}
 	turned := []design.Change{{Path: "algorithm.name", Before: json.RawMessage(`"log-cei"`), After: json.RawMessage(`"rpol-ucb"`)}, {Path: "algorithm.horizon", Before: json.RawMessage(`20`), After: json.RawMessage(`30`)},

@@ -308,6 +308,7 @@ type WaitingSheet struct {
 	Study    StudyHead
 	Trials   Trials
 	Statuses string // of the trials, as exports name them
+	Gone     string // trials that need not be run, in a sentence
 	Printed  string
 }
 

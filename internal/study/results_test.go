@@ -3,6 +3,7 @@ package study
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -25,6 +26,11 @@ func (b *bench) imported(table string) {
 	b.Helper()
 	ruled, _, err := b.byNumber(table, "", false)
 	b.must(ruled, err)
+}
+
+// doubted are the trials that are in doubt.
+func (b *bench) doubted() []int {
+	return lists.Pick(b.snap.Trials, func(t *ledger.Trial) (int, bool) { return t.Number, len(t.Doubts) > 0 })
 }
 
 // TestWhatStandsThereIsKnownAgain: a table that was saved by a spreadsheet, which rounds what has no
@@ -101,6 +107,14 @@ func TestResultsAreDoubtedByEachOther(t *testing.T) {
 		for i, yield := range slices.Backward(yields) {
 			fmt.Fprintf(&table, "%d,%s\n", i+1, yield)
 		}
+		many := newBench(t, d)
+		many.ask(len(yields))
+		many.must(ruleTellMany(many.snap, lists.Of(len(yields), func(i int) NumberedTelling {
+			return NumberedTelling{len(yields) - i, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: must.Get(strconv.ParseFloat(yields[len(yields)-1-i], 64))(t)}}}}
+		})))
+		if odd := many.doubted(); slices.Contains(odd, test.odd) != (test.odd > 0) || len(odd) > 1 {
+			t.Errorf("%s, told in one request: trials %v stay in doubt", test.yields, odd)
+		}
 		for _, asked := range []bool{false, true} {
 			b := newBench(t, d)
 			b.ask(len(yields))
@@ -110,7 +124,7 @@ func TestResultsAreDoubtedByEachOther(t *testing.T) {
 			}
 			events := len(b.events)
 			b.must(ruled, err)
-			odd := lists.Pick(b.snap.Trials, func(t *ledger.Trial) (int, bool) { return t.Number, len(t.Doubts) > 0 })
+			odd := b.doubted()
 			if want := test.odd > 0 && !asked; slices.Contains(odd, test.odd) != want || len(odd) > 1 {
 				t.Errorf("%s, asked %v: trials %v stay in doubt", test.yields, asked, odd)
 			}

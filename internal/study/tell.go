@@ -129,6 +129,7 @@ func ruleTellMany(snap *ledger.Snapshot, told []NumberedTelling) (ruling, error)
 		if refused = cmp.Or(refused, err); err != nil {
 			those = append(those, strconv.Itoa(trial.Number))
 		}
+		data.Unasked = true // all that is told at once is judged together
 		ruled.drafts = append(ruled.drafts, ledger.Draft{Kind: ledger.Told, Data: data})
 		ruled.numbers = append(ruled.numbers, trial.Number) // repeated if the trial is, as in the answer
 	}

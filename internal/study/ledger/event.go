@@ -275,7 +275,7 @@ type ToldData struct {
 	Candidate   *int               `json:"candidate,omitempty"`
 	KnownValues map[string]float64 `json:"known_values,omitempty"`
 	Confirmed   bool               `json:"confirmed,omitempty"` // a person was shown the doubts and said that the values are right
-	Unasked     bool               `json:"unasked,omitempty"`   // a row of a table, odd or of a trial that was there, that nobody confirmed
+	Unasked     bool               `json:"unasked,omitempty"`   // nobody confirmed it, and all that was told at once judges it
 }
 
 // Reading is a value as told. Its JSON is an object; a bare number is accepted, too.

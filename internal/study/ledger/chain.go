@@ -11,8 +11,9 @@ import (
 	"unicode/utf8"
 )
 
-// Next turns drafts into events that continue the ledger of snap (nil before its first event), with
-// number, time and hash. Time never decreases within a study, even if the clock does. Sampled
+// Next turns the drafts of one request into events that continue the ledger of snap (nil before its
+// first event), with number, time and hash. They have one time, which is later than that of the
+// event before them even if the clock goes back: so it tells what was written together. Sampled
 // values that the ledger already has are replaced by their hash.
 func Next(snap *Snapshot, now time.Time, by string, drafts ...Draft) ([]Event, error) {
 	last, short := snap.End(), shortener{hashes: map[*float64]string{}}
@@ -20,8 +21,8 @@ func Next(snap *Snapshot, now time.Time, by string, drafts ...Draft) ([]Event, e
 		short.kept = snap.Resolver()
 	}
 	at := now.UTC().Truncate(time.Microsecond)
-	if at.Before(last.At) {
-		at = last.At
+	if snap != nil && !at.After(last.At) {
+		at = last.At.Add(time.Microsecond)
 	}
 	events := make([]Event, 0, len(drafts))
 	for _, d := range drafts {

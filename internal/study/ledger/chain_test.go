@@ -47,12 +47,43 @@ func TestChainIsHashedAsTheContractSays(t *testing.T) {
 	}
 }
 
-func TestTimeNeverGoesBack(t *testing.T) {
+// TestARequestHasATimeOfItsOwn, which its events share, even if the clock stands still or goes back.
+func TestARequestHasATimeOfItsOwn(t *testing.T) {
 	t.Parallel()
 	last := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	events, err := Next(&Snapshot{Version: 4, UpdatedAt: last, Hash: noHash}, last.Add(-time.Hour), "Ana", Draft{Failed, ClosedData{1, "x", BySettings}})
-	if err != nil || !events[0].At.Equal(last) || events[0].Seq != 5 {
-		t.Fatalf("%v %+v", err, events)
+	for _, now := range []time.Time{last, last.Add(-time.Hour)} {
+		events, err := Next(&Snapshot{Version: 4, UpdatedAt: last, Hash: noHash}, now, "Ana", Draft{Failed, ClosedData{1, "x", BySettings}}, Draft{Failed, ClosedData{2, "x", BySettings}})
+		if err != nil || !events[0].At.After(last) || !events[1].At.Equal(events[0].At) || events[0].Seq != 5 {
+			t.Fatalf("%v %+v", err, events)
+		}
+	}
+}
+
+// TestWhatWasWrittenTogetherIsKnown, whether it was folded at once or event by event.
+func TestWhatWasWrittenTogetherIsKnown(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oven(t))
+	b.choose(1)
+	chosen := func(number int) Draft {
+		return Draft{Chosen, ChosenData{Number: number, Origin: Imported, Parameters: b.snap.Chosen(1), Seen: 1, Engine: "test", KnownValues: b.snap.KnownAsChosen(1)}}
+	}
+	told := Draft{Told, ToldData{Number: 2, Telling: Telling{Metrics: map[string]Reading{"yield": {Value: 1}}}}}
+	events := must.Get(Next(b.snap, b.snap.UpdatedAt, "Ana", chosen(2), told, chosen(3)))(t)
+	events = append(events, must.Get(Next(must.Get(Fold("bench", b.snap, events, nil))(t), b.snap.UpdatedAt, "Ana", chosen(4), chosen(5)))(t)...)
+	whole, stepwise := must.Get(Fold("bench", b.snap, events, nil))(t), b.snap
+	for _, e := range events {
+		stepwise = must.Get(Fold("bench", stepwise, []Event{e}, nil))(t)
+	}
+	for _, snap := range []*Snapshot{whole, stepwise} {
+		for seq, want := range map[int64]string{1: "1–1 []", 2: "2–2 [1]", 3: "3–5 [2 3]", 4: "3–5 [2 3]", 5: "3–5 [2 3]", 6: "6–7 [4 5]", 7: "6–7 [4 5]"} {
+			first, last, numbers := snap.Together(seq)
+			if got := fmt.Sprintf("%d–%d %v", first, last, numbers); got != want {
+				t.Errorf("with event %d were written %s, want %s", seq, got, want)
+			}
+		}
+	}
+	if first, last, _ := must.Get(Fold("bench", b.snap, events[:2], nil))(t).Together(3); first != 3 || last != 4 {
+		t.Errorf("an earlier version has %d to %d", first, last)
 	}
 }
 

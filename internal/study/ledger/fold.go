@@ -80,7 +80,7 @@ func newBuilder(id string, prior *Snapshot) *builder {
 		snap = &shared
 		snap.Trials = slices.Clone(prior.Trials)
 		snap.Fits, snap.Revisions = slices.Clip(prior.Fits), slices.Clip(prior.Revisions)
-		snap.former, snap.unasked = slices.Clip(prior.former), slices.Clip(prior.unasked)
+		snap.former, snap.unasked, snap.together = slices.Clip(prior.former), slices.Clip(prior.unasked), slices.Clone(prior.together)
 	}
 	b := &builder{snap: snap, touched: map[int]bool{}, stale: map[int]bool{}, compiled: snap.defined, resolver: snap.Resolver()}
 	b.nameMetrics()
@@ -120,6 +120,12 @@ func (b *builder) next(e Event, apply func() error, admit func(now *Snapshot, e 
 	}
 	if err := apply(); err != nil {
 		return err
+	}
+	if n := len(snap.together); e.Seq > 1 && e.At.Equal(snap.UpdatedAt) { // see Next
+		if n == 0 || snap.together[n-1].last < snap.Version {
+			snap.together, n = append(snap.together, span{first: snap.Version}), n+1
+		}
+		snap.together[n-1].last = e.Seq
 	}
 	snap.Version, snap.Hash, snap.UpdatedAt, snap.Bytes = e.Seq, e.Hash, e.At, snap.Bytes+int64(len(e.Data))
 	if admit != nil {
@@ -757,6 +763,14 @@ func (snap *Snapshot) Ending(number int) (kind Kind, data ClosedData, by string)
 		return "", data, ""
 	}
 	return Kind(snap.Trial(number).Status), ended.data, ended.by
+}
+
+// EndedBy returns the number of the event by which a trial ended without results, 0 if it did not.
+func (snap *Snapshot) EndedBy(number int) int64 {
+	if ended := snap.Trial(number).ended(); ended != nil {
+		return ended.from
+	}
+	return 0
 }
 
 // progress returns the status of a trial that is neither failed nor abandoned.

@@ -34,6 +34,7 @@ type Snapshot struct {
 	former         []formerDefinition   // in the order of the ledger
 	rewritten      int64                // seq of the last event that changed the past or the model, after which earlier fits no longer apply
 	fitted         int64                // seq of the last Fitted event
+	together       []span               // the events of each request that wrote several
 	unasked        []unaskedRow         // of the last table, perhaps unfinished, about which nobody was asked
 	ranges         map[string]Range     // of each metric's readings; nil if they must be collected again
 }
@@ -67,6 +68,15 @@ type closedSpan struct {
 	cause    optimizer.Cause
 	data     ClosedData
 	by       string
+}
+
+// span is the events from first to last.
+type span struct{ first, last int64 }
+
+// has reports whether some of the sorted seqs lie in the span.
+func (s span) has(seqs []int64) bool {
+	i, _ := slices.BinarySearch(seqs, s.first)
+	return i < len(seqs) && seqs[i] <= s.last
 }
 
 // Status is how far a trial has come.
@@ -146,6 +156,18 @@ func (snap *Snapshot) Trial(number int) *Trial {
 
 // EventsOf returns the numbers of the events about a trial, its choice first.
 func (snap *Snapshot) EventsOf(number int) []int64 { return snap.Trial(number).events }
+
+// Together returns the first and the last of the events that were written in one request with event
+// seq, and the numbers of the trials that they are about.
+func (snap *Snapshot) Together(seq int64) (first, last int64, numbers []int) {
+	all := span{seq, seq}
+	i, _ := slices.BinarySearchFunc(snap.together, seq, func(s span, seq int64) int { return cmp.Compare(s.last, seq) })
+	if i < len(snap.together) && snap.together[i].first <= seq {
+		all = snap.together[i]
+	}
+	numbers = lists.Pick(snap.Trials, func(t *Trial) (int, bool) { return t.Number, all.has(snap.EventsOf(t.Number)) })
+	return all.first, all.last, numbers
+}
 
 // Since returns the number of the event that gave a reading or setting of a trial its present
 // value. A known value follows from the formula of the trial's choice, also at other settings.

@@ -358,7 +358,6 @@ func (s *Service) Undo(ctx context.Context, cmd Command, id string, number int) 
 // telling is a Told event that is the last event about its trial, and the study before it.
 type telling struct {
 	event  ledger.Event
-	data   ledger.ToldData
 	before *ledger.Snapshot
 }
 
@@ -373,9 +372,6 @@ func (s *Service) lastTelling(ctx context.Context, snap *ledger.Snapshot, number
 	last := &telling{event: events[0]}
 	if last.event.Kind != ledger.Told {
 		return nil, nil
-	}
-	if err := last.event.Decode(&last.data); err != nil {
-		return nil, err
 	}
 	last.before, err = s.Snapshot(ctx, snap.ID, last.event.Seq-1)
 	return last, err
@@ -397,20 +393,9 @@ func ruleUndo(snap *ledger.Snapshot, number int, last *telling, author string, n
 	case undoLeft(last.event.At, now) < 0:
 		return ruling{}, conflict("The results of trial %d were saved more than a minute ago, or by a server whose clock was ahead. Correct them instead.", number)
 	}
-	back := Correction{Number: number, Metrics: map[string]*ledger.Reading{}, Reason: undoReason}
-	for name := range last.data.Metrics {
-		back.Metrics[name] = nil
-	}
-	if before := last.before.Trial(number).Parameters; !maps.Equal(before, snap.Trial(number).Parameters) {
-		back.Parameters = before
-	}
-	if len(back.Metrics) == 0 && back.Parameters == nil {
-		return ruling{}, conflict("Trial %d got only a note last, and notes stay.", number)
-	}
-	ruled, err := ruleCorrect(snap, back)
-	if kind, ended, by := last.before.Ending(number); err == nil && kind != "" && len(back.Metrics) > 0 {
-		ended.Reason = quoted(by, last.event.By, ended.Reason)
-		ruled.drafts = append(ruled.drafts, ledger.Draft{Kind: kind, Data: ended})
+	ruled, err := ruleBack(snap, last.before, number, last.event.Seq, last.event.Seq, last.event.By, undoReason)
+	if err == nil && len(ruled.drafts) == 0 {
+		err = conflict("Trial %d got only a note last, and notes stay.", number)
 	}
 	return ruled, err
 }
@@ -464,8 +449,9 @@ type Impact struct {
 	Multipliers    map[string][2]float64      `json:"multipliers"`
 	Violation      map[string][2]ViolationOut `json:"violation"`
 	Recommendation [2]*Recommendation         `json:"recommendation"`
-	DecisionsAfter int                        `json:"decisions_after"` // of a correction: decisions that had seen the old value
-	NextBefore     *design.Settings           `json:"next_before"`     // what the next ask would suggest; nil if the study is over
+	DecisionsAfter int                        `json:"decisions_after"` // of what is corrected or taken back: decisions that had seen the old value
+	Undone         *Undone                    `json:"undone,omitempty"`
+	NextBefore     *design.Settings           `json:"next_before"` // what the next ask would suggest; nil if the study is over
 	NextAfter      *design.Settings           `json:"next_after"`
 	Withheld       string                     `json:"withheld,omitempty"` // why the model cannot be computed
 }

@@ -470,6 +470,7 @@ Impact = TypedDict("Impact", {
     "trials": "List[Standing]",
     "turned": "List[TurnedTrial]",
     "turned_by_formula": "NotRequired[List[TurnedTrial]]",
+    "undone": "NotRequired[Optional[Undone]]",
     "violation": "Dict[str, List[ViolationOut]]",
     "withheld": "NotRequired[str]",
 })
@@ -1065,6 +1066,20 @@ Undecided = TypedDict("Undecided", {
     "readings": "Optional[int]",
     "sd": "Dict[str, float]",
     "upper95": "Dict[str, float]",
+})
+
+
+UndoingRequest = TypedDict("UndoingRequest", {
+    "event": "NotRequired[Optional[int]]",
+    "reason": "NotRequired[Optional[str]]",
+})
+
+
+Undone = TypedDict("Undone", {
+    "back": "List[int]",
+    "ended": "List[int]",
+    "not_run": "List[int]",
+    "since": "List[int]",
 })
 
 
@@ -1923,6 +1938,32 @@ class Client(_Connection):
             "/api/v1/studies/{id}/trials/{number}/undo",
             {"id": id, "number": number},
             {},
+            {"Idempotency-Key": idempotency_key or str(uuid.uuid4()), "If-Match": if_match},
+            json.dumps(body, allow_nan=False).encode(),
+        )
+
+    def undo_many(
+        self,
+        id: str,
+        body: UndoingRequest,
+        *,
+        dry_run: Optional[bool] = None,
+        idempotency_key: Optional[str] = None,
+        if_match: Optional[str] = None,
+    ) -> Any:
+        """Take back all that one request wrote, such as a table, as far as it still stands: event is one of its events, such as the version that it was answered with. Trials that began with it count as not run; with dry_run, say what that would change. Needs: operator of the study; with dry_run, viewer of the study.
+
+        dry_run: Store nothing, and answer what would change.
+
+        idempotency_key: Makes the request safe to repeat for 48 hours.
+
+        if_match: The study's ETag; 412 when it has changed since.
+        """
+        return self._json(
+            "POST",
+            "/api/v1/studies/{id}/undo",
+            {"id": id},
+            {"dry_run": dry_run},
             {"Idempotency-Key": idempotency_key or str(uuid.uuid4()), "If-Match": if_match},
             json.dumps(body, allow_nan=False).encode(),
         )

@@ -62,7 +62,7 @@ var apiAudiences = map[audience]string{
 		"POST /api/v1/studies/{id}/verify, GET /api/v1/studies/{id}/export.csv, GET /api/v1/studies/{id}/export.json, GET /api/v1/studies/{id}/ledger, " +
 		"GET /api/v1/studies/{id}/events, GET /studies/{id}/stream",
 	studyOperator: "PATCH /api/v1/studies/{id}, POST /api/v1/studies/{id}/reconfigure, POST /api/v1/studies/{id}/ask, POST /api/v1/studies/{id}/trials, " +
-		"POST /api/v1/studies/{id}/trials/{number}/tell, POST /api/v1/studies/{id}/tell, POST /api/v1/studies/{id}/trials/{number}/corrections, POST /api/v1/studies/{id}/trials/{number}/undo, " +
+		"POST /api/v1/studies/{id}/trials/{number}/tell, POST /api/v1/studies/{id}/tell, POST /api/v1/studies/{id}/undo, POST /api/v1/studies/{id}/trials/{number}/corrections, POST /api/v1/studies/{id}/trials/{number}/undo, " +
 		"POST /api/v1/studies/{id}/trials/{number}/replicates, POST /api/v1/studies/{id}/trials/{number}/fail, POST /api/v1/studies/{id}/trials/{number}/abandon, " +
 		"POST /api/v1/studies/{id}/trials/{number}/exclude, POST /api/v1/studies/{id}/trials/{number}/include, POST /api/v1/studies/{id}/trials/{number}/confirm, POST /api/v1/studies/{id}/import",
 	studyAdmin: "POST /api/v1/studies/{id}/shares, GET /api/v1/studies/{id}/shares, DELETE /api/v1/studies/{id}/shares/{share}",
@@ -159,7 +159,10 @@ func TestViewersMayPreviewButNotCorrect(t *testing.T) {
 	}
 	s.Call("POST", path+"?dryrun=true", s.Admin, body).Faults(422, "query.dryrun")
 	s.API("GET", "/studies/"+id, nil).Want(200).Has("version", 3)
-	for _, path := range []string{"/trials/{number}/corrections", "/reconfigure", "/import"} {
+	undo := `{"event": 3, "reason": "wrong file"}`
+	s.Call("POST", "/api/v1/studies/"+id+"/undo?dry_run=true", viewer, undo).Want(200)
+	s.Call("POST", "/api/v1/studies/"+id+"/undo", viewer, undo).Want(403)
+	for _, path := range []string{"/trials/{number}/corrections", "/undo", "/reconfigure", "/import"} {
 		said := s.Document.At("paths", "/api/v1/studies/{id}"+path, "post")["description"].(string)
 		sitetest.Says(t, said, "operator of the study; with dry_run, viewer of the study.")
 	}

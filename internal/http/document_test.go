@@ -331,6 +331,8 @@ func playExamples(st *story) {
 
 	st.call("exportCSV", "GET", study+"/export.csv", nil)
 	st.call("importCSV", "POST", study+"/import", "temperature;catalyst;yield;impurity\n42,5;A;70,1;0,38\n", "Content-Type", "text/csv")
+	table := st.s.API("GET", study, nil).JSON()["version"]
+	st.call("undoMany", "POST", study+"/undo", fmt.Sprintf(`{"event": %v, "reason": "The table was another study’s."}`, table))
 	small := st.s.NewStudy(sitetest.Screen)
 	st.rename(small, "b7h2w5c8zr6n")
 	bundle := st.call("exportBundle", "GET", "/studies/"+small+"/export.json", nil)

@@ -455,7 +455,7 @@ func (l *life) operate() {
 	study := "/" + l.id
 	trial := fmt.Sprintf("%s/trials/%d", study, 1+l.PCG.IntN(max(1, l.trials)))
 	why := map[string]any{"reason": "as it happened"}
-	switch one(l, "ask", "ask", "ask", "tell", "tell", "tell", "tell", "own", "own", "correct", "preview", "exclude", "include", "fail", "abandon", "replicate", "undo", "state", "limit", "bounds", "stock", "import", "compare", "at") {
+	switch one(l, "ask", "ask", "ask", "tell", "tell", "tell", "tell", "own", "own", "correct", "preview", "exclude", "include", "fail", "abandon", "replicate", "undo", "undo many", "state", "limit", "bounds", "stock", "import", "compare", "at") {
 	case "ask":
 		held := maps.Clone(l.settings())
 		maps.DeleteFunc(held, func(string, any) bool { return l.chance(0.8) })
@@ -480,6 +480,8 @@ func (l *life) operate() {
 		l.do("POST", trial+"/replicates", map[string]any{})
 	case "undo":
 		l.do("POST", trial+"/undo", map[string]any{})
+	case "undo many":
+		l.do("POST", study+one(l, "/undo", "/undo?dry_run=true"), map[string]any{"event": 2 + l.PCG.IntN(4*max(1, l.trials)), "reason": "wrong file"})
 	case "state":
 		l.do("PATCH", study, map[string]any{"state": one(l, "open", "open", "paused", "finished"), "name": one(l, "Life", "Second life")})
 	case "limit":

@@ -35,6 +35,7 @@ func (s *Server) routes(a *api.API, p *pages.Site) []route {
 		call("readTrial", "GET", aTrial, StudyViewer),
 		call("tell", "POST", aTrial+"/tell", StudyOperator),
 		call("tellMany", "POST", aStudy+"/tell", StudyOperator),
+		call("undoMany", "POST", aStudy+"/undo", StudyOperator).dryRunBy(StudyViewer),
 		call("correct", "POST", aTrial+"/corrections", StudyOperator).dryRunBy(StudyViewer),
 		call("undo", "POST", aTrial+"/undo", StudyOperator),
 		call("replicate", "POST", aTrial+"/replicates", StudyOperator),

@@ -101,6 +101,16 @@ func (a *API) trialOperations() operations {
 			after, err := a.Studies.TellMany(r.Context(), cmd, request.StudyID(r), told.Trials)
 			return after, numbers, err
 		}),
+		"undoMany": withDryRun(changing(a, severalTrials, Operation{
+			Summary: "Take back all that one request wrote, such as a table, as far as it still stands: event is one of its events, such as the version that it was answered with. " +
+				"Trials that began with it count as not run; with dry_run, say what that would change",
+			Answer: oneOf{trialList{}, preview{}}, Query: []queryParameter{dryRun},
+		}, func(r *http.Request, cmd study.Command, given study.Undoing) (*ledger.Snapshot, []int, error) {
+			return a.Studies.UndoMany(r.Context(), cmd, request.StudyID(r), given)
+		}), func(r *http.Request, given study.Undoing) (study.Impact, error) {
+			who, _ := request.Caller(r)
+			return a.Studies.PreviewUndoing(r.Context(), study.Command{By: who.By()}, request.StudyID(r), given)
+		}),
 		"fail": changingTrial(a, Operation{Summary: "Close a trial that failed, because of its settings or by chance; failing it again with the other cause corrects that"},
 			func(ctx context.Context, cmd study.Command, id string, number int, why failRequest) (*ledger.Snapshot, error) {
 				cause := ledger.BySettings

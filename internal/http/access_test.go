@@ -77,7 +77,7 @@ var pageAudiences = map[audience]string{
 		"POST /people/{person}/role, POST /people/{person}/disable, POST /people/{person}/enable, POST /people/{person}/link",
 	studyViewer: "GET /studies/{id}, GET /studies/{id}/bench, GET /studies/{id}/sheet, GET /studies/{id}/parts/{part}, GET /studies/{id}/board, GET /studies/{id}/board/{part}, GET /studies/{id}/board/verify, POST /studies/{id}/board/verify, GET /studies/{id}/report, GET /studies/{id}/trials/{number}, GET /studies/{id}/trials/{number}/sheet",
 	studyOperator: "GET /studies/{id}/edit, POST /studies/{id}/edit, GET /studies/{id}/reconfigure, POST /studies/{id}/reconfigure, " +
-		"GET /studies/{id}/import, POST /studies/{id}/import, POST /studies/{id}/simulate, POST /studies/{id}/ask, GET /studies/{id}/own, POST /studies/{id}/own, " +
+		"GET /studies/{id}/import, POST /studies/{id}/import, GET /studies/{id}/undo, POST /studies/{id}/undo, POST /studies/{id}/simulate, POST /studies/{id}/ask, GET /studies/{id}/own, POST /studies/{id}/own, " +
 		"POST /studies/{id}/trials/{number}/tell, POST /studies/{id}/trials/{number}/close, POST /studies/{id}/trials/{number}/undo, POST /studies/{id}/trials/{number}/replicate, " +
 		"GET /studies/{id}/trials/{number}/correct, POST /studies/{id}/trials/{number}/correct",
 	studyAdmin: "GET /studies/{id}/shares, POST /studies/{id}/shares, POST /studies/{id}/shares/{share}/revoke",

@@ -123,6 +123,8 @@ func (s *Server) routes(a *api.API, p *pages.Site) []route {
 		page("POST", study+"/shares/{share}/revoke", StudyAdmin, pages.Form(people.RevokeShare)),
 		page("GET", study+"/import", StudyOperator, p.WithStudy(p.ImportPage)),
 		page("POST", study+"/import", StudyOperator, p.StudyForm(p.Import)),
+		page("GET", study+"/undo", StudyOperator, p.WithStudy(p.UndoManyPage)),
+		page("POST", study+"/undo", StudyOperator, p.StudyForm(p.UndoMany)),
 
 		page("POST", study+"/simulate", StudyOperator, p.StudyForm(p.Simulate)),
 		page("POST", study+"/ask", StudyOperator, p.StudyForm(p.Ask)),

@@ -44,10 +44,32 @@ func (v Facts) Ledger() templates.Ledger {
 
 // entries puts the entries at hand into words, newest first.
 func (v Facts) entries() (list []templates.LedgerEntry) {
-	for _, event := range slices.Backward(v.Entries) {
-		list = append(list, v.entryOf(event))
+	for i, event := range slices.Backward(v.Entries) {
+		entry := v.entryOf(event)
+		_, last, numbers := v.Snap.Together(event.Seq)
+		if v.takesBack() && len(numbers) > 1 && (i+1 == len(v.Entries) || v.Entries[i+1].Seq > last) { // the newest at hand of those written together
+			entry.Together, entry.TakeBack = len(numbers), v.undoURL(event.Seq)
+		}
+		list = append(list, entry)
 	}
 	return list
+}
+
+// takesBack tells whether the viewer may take back here what was saved.
+func (v Facts) takesBack() bool {
+	return v.Head.Operates && v.Snap.State != ledger.Archived && v.At == 0 && !v.Paper
+}
+
+// undoURL is the page that takes back what was written together with an event.
+func (v Facts) undoURL(seq int64) string {
+	return v.Head.URL("/undo?event=" + strconv.FormatInt(seq, 10))
+}
+
+// Undo is that page.
+func (v Facts) Undo(event ledger.Event) templates.UndoPage {
+	first, last, numbers := v.Snap.Together(event.Seq)
+	return templates.UndoPage{Study: v.Head, Event: event.Seq, By: event.By, At: v.stamp(event.At),
+		Entries: words.Either(first == last, fmt.Sprintf("entry %d", first), fmt.Sprintf("entries %d to %d", first, last)), Trials: trialsInWords(numbers)}
 }
 
 func (v Facts) entryOf(event ledger.Event) templates.LedgerEntry {
@@ -344,10 +366,37 @@ func correctedWords(was func(name string) string, d design.Definition, data ledg
 // CorrectionConsequences says what a correction would change.
 func CorrectionConsequences(snap *ledger.Snapshot, impact study.Impact) *templates.Consequences {
 	out, rest := consequences(snap, impact)
-	out.Summary = fmt.Sprintf("Trial %d would be: %s.", impact.Trial.Number, stateWords(snap.Definition, impact.Trial))
+	out.Summary = fmt.Sprintf("Trial %d would be: %s.", impact.Trial.Number, stateWords(snap.Definition, impact.Trial)) + madeFrom("the old value", impact) + rest
+	return out
+}
+
+// madeFrom says how many decisions were made from what would be another.
+func madeFrom(what string, impact study.Impact) string {
+	if impact.DecisionsAfter == 0 {
+		return " No decision was made from " + what + "."
+	}
 	keeps := words.Either(impact.DecisionsAfter == 1, "it keeps what it", "they keep what they")
-	made := fmt.Sprintf(" %s made from the old value; %s recorded.", design.Count(impact.DecisionsAfter, "decision was", "decisions were"), keeps)
-	out.Summary += words.Either(impact.DecisionsAfter == 0, " No decision was made from the old value.", made) + rest
+	return fmt.Sprintf(" %s made from %s; %s recorded.", design.Count(impact.DecisionsAfter, "decision was", "decisions were"), what, keeps)
+}
+
+// UndoConsequences says what would change if what was written in one request were taken back.
+func UndoConsequences(snap *ledger.Snapshot, impact study.Impact) *templates.Consequences {
+	out, rest := consequences(snap, impact)
+	var said []string
+	for _, part := range []struct {
+		numbers   []int
+		one, many string
+	}{
+		{impact.Undone.NotRun, "%s would count as not run.", "%s would count as not run."},
+		{impact.Undone.Back, "%s would be as it was before, but for what was saved since.", "%s would be as they were before, but for what was saved since."},
+		{impact.Undone.Ended, "%s stays as not run until a result of it is saved.", "%s stay as not run until results of them are saved."},
+		{impact.Undone.Since, "%s has later entries, and what they say stays.", "%s have later entries, and what they say stays."},
+	} {
+		if len(part.numbers) > 0 {
+			said = append(said, design.Capitalised(fmt.Sprintf(words.Either(len(part.numbers) == 1, part.one, part.many), trialsInWords(part.numbers))))
+		}
+	}
+	out.Summary = strings.Join(said, " ") + madeFrom("what would be taken back", impact) + rest
 	return out
 }
 

@@ -176,6 +176,22 @@ type ImportPage struct {
 // Draft is the name under which the browser keeps what is typed in the form.
 func (p ImportPage) Draft() string { return p.Study.ID + "/import" }
 
+// UndoPage takes back what was written in one request.
+type UndoPage struct {
+	Page
+	Study           StudyHead
+	Event           int64
+	By              string
+	At              Stamp
+	Entries, Trials string // "entries 12 to 203", "trials 25, 26, 27, 28 and 92 more"
+	Form            Form
+	Reason          Input
+	Preview         *Consequences
+}
+
+// Draft is the name under which the browser keeps the reason.
+func (p UndoPage) Draft() string { return p.Study.ID + "/undo/" + strconv.FormatInt(p.Event, 10) }
+
 type FileFault struct{ Where, What, Value string }
 
 // PeoplePage is for admins: people, invites and tokens.

@@ -31,6 +31,7 @@ type Page struct {
 	Charts bool   // the page has charts
 	Error  string // of the last action, for a notice at the top
 	Done   string // by the last action, likewise
+	Undo   string // the page that takes that back, "" if it is not offered
 }
 
 // person identifies the owner of what is typed in the page's forms, "" when nobody is signed in.
@@ -516,6 +517,8 @@ type LedgerEntry struct {
 	Seq                    int64
 	At                     Stamp
 	By, Text, Reason, Hash string
+	Together               int    // trials that were written about in the same request
+	TakeBack               string // the page that takes that back, "" where it is not offered
 }
 
 // Sentence is what was done, with a colon if the reason follows.

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"headroom/internal/http/forms"
+	"headroom/internal/http/request"
 	"headroom/internal/lists"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
@@ -295,12 +296,14 @@ func (s *Site) Import(w http.ResponseWriter, r *http.Request, v view.Facts, form
 		form.Fault(field, "choose a file above, or paste rows here")
 	}
 	var page templates.ImportPage
+	var saved int64 // the last event of the rows
 	asked := submission{
 		do: func(cmd study.Command) error {
 			if unread != nil {
 				return unread
 			}
 			result, err := s.Studies.ImportCSV(r.Context(), cmd, v.Snap.ID, strings.NewReader(rows), options)
+			saved = versionAfter(result.Snapshot, err)
 			page.Ready = "All good: " + design.Count(result.Rows, "row is", "rows are") + " ready to be imported. Press Import."
 			switch {
 			case err == nil && result.Rows == 0:
@@ -325,7 +328,9 @@ func (s *Site) Import(w http.ResponseWriter, r *http.Request, v view.Facts, form
 			}
 			return err
 		},
-		to: v.Head.URL("?done=imported&saved=" + url.QueryEscape(templates.ImportPage{Study: v.Head}.Draft()) + "#trials"),
+		done: func() error {
+			return GoTo(w, r, v.Head.URL(fmt.Sprintf("?done=imported&saved=%s&event=%d#trials", url.QueryEscape(templates.ImportPage{Study: v.Head}.Draft()), saved)))
+		},
 		again: func(form templates.Form) error {
 			if page.Faults != nil {
 				form.General = "" // the faults are in a table
@@ -343,6 +348,79 @@ func (s *Site) Import(w http.ResponseWriter, r *http.Request, v view.Facts, form
 		}
 	}
 	return asked
+}
+
+// versionAfter returns the version that a change led to, now or when it was first sent.
+func versionAfter(after *ledger.Snapshot, err error) int64 {
+	switch before := doneBefore(err); {
+	case before != nil:
+		return before.Version
+	case after != nil:
+		return after.Version
+	}
+	return 0
+}
+
+// UndoManyPage asks why what was written together with the event ?event is to be taken back.
+func (s *Site) UndoManyPage(w http.ResponseWriter, r *http.Request, v view.Facts) error {
+	return s.showUndo(w, r, http.StatusOK, v, templates.UndoPage{Form: templates.Form{Values: url.Values{"key": {newKey(r)}}}})
+}
+
+// undoneEvent returns the number in ?event.
+func undoneEvent(r *http.Request, v view.Facts) (int64, error) {
+	return request.Parse(r, func(q *request.Query) int64 { return q.Int("event", 1, v.Snap.Version, v.Snap.Version) })
+}
+
+func (s *Site) showUndo(w http.ResponseWriter, r *http.Request, status int, v view.Facts, shown templates.UndoPage) error {
+	seq, err := undoneEvent(r, v)
+	if err != nil {
+		return err
+	}
+	events, err := s.Studies.Events(r.Context(), v.Snap.ID, seq-1, 1)
+	if err != nil {
+		return err
+	}
+	page := v.Undo(events[0])
+	page.Page, page.Form, page.Preview = newPage(r, "Take back what was saved together", "medium"), shown.Form, shown.Preview
+	page.Reason = forms.Reason("Such as “another study’s file”. Everybody can read it.", new(string)).Input
+	return show(w, r, status, templates.UndoView(page))
+}
+
+// UndoMany previews that, or does it.
+func (s *Site) UndoMany(w http.ResponseWriter, r *http.Request, v view.Facts, form *forms.Typed) submission {
+	var undoing study.Undoing
+	fields := forms.Fields{forms.Reason("", &undoing.Reason)}
+	fields.Read(form)
+	var unread error
+	undoing.Event, unread = undoneEvent(r, v)
+	var saved int64
+	asked := submission{
+		do: func(cmd study.Command) error {
+			cmd.IfMatch = v.Snap.Version
+			after, _, err := s.Studies.UndoMany(r.Context(), cmd, v.Snap.ID, undoing)
+			saved = versionAfter(after, err)
+			return err
+		},
+		done: func() error {
+			return GoTo(w, r, form.Saved(v.Head.URL(fmt.Sprintf("?done=taken-back&event=%d", saved))))
+		},
+		fields: fields,
+		again: func(form templates.Form) error {
+			return s.showUndo(w, r, http.StatusUnprocessableEntity, v, templates.UndoPage{Form: form})
+		},
+	}
+	if unread != nil {
+		return submission{done: func() error { return unread }}
+	}
+	return asked.withPreview(form, v.Snap, "taken back", func() (*templates.Consequences, error) {
+		impact, err := s.Studies.PreviewUndoing(r.Context(), command(r, form), v.Snap.ID, undoing)
+		if err != nil {
+			return nil, err
+		}
+		return view.UndoConsequences(v.Snap, impact), nil
+	}, func(preview *templates.Consequences) error {
+		return s.showUndo(w, r, http.StatusOK, v, templates.UndoPage{Form: form.Shown(), Preview: preview})
+	})
 }
 
 // inWordsOfPage words what programs are told of an import for a page that has boxes for it.

@@ -170,7 +170,12 @@ func refreshOtherParts(w http.ResponseWriter, after *ledger.Snapshot) {
 
 func newPage(r *http.Request, title, width string) templates.Page {
 	who, _ := request.Caller(r)
-	return templates.Page{Title: title, Width: width, Viewer: who, Switch: switchURL(r), Now: time.Now(), Done: doneSentence[r.URL.Query().Get("done")]}
+	query := r.URL.Query()
+	page := templates.Page{Title: title, Width: width, Viewer: who, Switch: switchURL(r), Now: time.Now(), Done: doneSentence[query.Get("done")]}
+	if event := query.Get("event"); event != "" && page.Done != "" {
+		page.Undo = "/studies/" + request.StudyID(r) + "/undo?event=" + url.QueryEscape(event)
+	}
+	return page
 }
 
 // switchURL returns the address where somebody else signs in by PIN and then returns to this page,
@@ -206,6 +211,7 @@ var doneSentence = map[string]string{
 	"own":        "Your point is a trial now.",
 	"replicated": "The same settings are waiting to be run again.",
 	"imported":   "The rows are imported.",
+	"taken-back": "Taken back. The ledger has all of it.",
 	"revoked":    "Revoked. It stopped working just now.",
 	"role":       "The role is changed. Tokens, invites and sign-in links that they may not give any more have ended; share links of theirs go on.",
 	"disabled":   "Disabled: every session of theirs has ended, and so have the tokens, unused links and share links that they gave out.",

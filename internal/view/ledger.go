@@ -388,7 +388,7 @@ func UndoConsequences(snap *ledger.Snapshot, impact study.Impact) *templates.Con
 		one, many string
 	}{
 		{impact.Undone.NotRun, "%s would count as not run.", "%s would count as not run."},
-		{impact.Undone.Back, "%s would be as it was before, but for what was saved since.", "%s would be as they were before, but for what was saved since."},
+		{impact.Undone.Back, "%s would be as it was before.", "%s would be as they were before."},
 		{impact.Undone.Ended, "%s stays as not run until a result of it is saved.", "%s stay as not run until results of them are saved."},
 		{impact.Undone.Since, "%s has later entries, and what they say stays.", "%s have later entries, and what they say stays."},
 	} {

@@ -8,6 +8,7 @@ import (
 
 	"headroom/internal/lists"
 	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 	"headroom/internal/view/chart"
 	"headroom/internal/view/words"
 	"headroom/web/templates"
@@ -271,12 +272,10 @@ func categoriesOf(places []any) []string {
 func (o Outlook) trialMarks() []chart.Trace {
 	points := newMarks(o.Snap.Definition)
 	points.onMap, points.failed = true, true
-	from := max(0, len(o.Snap.Trials)-mostObservations)
-	for i := range o.Snap.Trials[from:] {
-		t := o.Snap.Trials[from+i]
-		if t.Excluded {
-			continue
-		}
+	ran := lists.Pick(o.Snap.Trials, func(t *ledger.Trial) (*ledger.Trial, bool) {
+		return t, !t.Excluded && (t.Status != ledger.StatusAbandoned || slices.ContainsFunc(Told(o.Snap.Definition), func(metric string) bool { _, read := t.Metrics[metric]; return read }))
+	})
+	for _, t := range ran[max(0, len(ran)-mostObservations):] {
 		style, text := chart.Style(markOf(o.Snap.Definition, t)), fmt.Sprintf("Trial %d: %s", t.Number, stateWords(o.Snap.Definition, t))
 		points.add(style, plotValue(t.Parameters[o.X]), plotValue(t.Parameters[o.Y]), text, t.Number)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"headroom/internal/account"
 	"headroom/internal/db/dbtest"
 	"headroom/internal/http/sitetest"
 	"headroom/internal/must"
@@ -348,6 +349,48 @@ func TestATableOfWaitingTrialsIsRecognised(t *testing.T) {
 	rows.Set("sure", sure)
 	post(s, study+"/import", rows).Want(303)
 	s.API("GET", study+"/trials/2", nil).Want(200).Has("metrics/yield/value", 712.0)
+}
+
+// TestATableIsTakenBack from its closing message, once its consequences were seen, by whoever may save,
+// in a finished study, too; not twice.
+func TestATableIsTakenBack(t *testing.T) {
+	s := sitetest.Beside(t)
+	study := newTrial(s)
+	rows := url.Values{"text": {"temperature,catalyst,yield,impurity\n40,A,50,0.9\n41,B,,\n"}, "do": {"import"}, "key": {"rows"}}
+	closing := post(s, study+"/import", rows).Want(303).Header.Get("Location")
+	if again := post(s, study+"/import", rows).Want(303).Header.Get("Location"); again != closing {
+		t.Errorf("sent twice, it leads to %s and %s", closing, again)
+	}
+	_, address, found := strings.Cut(s.Page(closing), `<a href="`+study+`/undo`)
+	address, _, _ = strings.Cut(study+"/undo"+address, `"`)
+	if !found || !strings.HasSuffix(address, fmt.Sprintf("?event=%d", events(t, s, study))) {
+		t.Fatalf("the closing message leads to %s", address)
+	}
+	s.Call("GET", address, s.Token(account.Viewer, ""), nil).Want(403)
+	s.Call("GET", study+"/undo?event=99", s.Admin, nil).Want(422).Says("must be a whole number from 1 to 5")
+	sitetest.Says(t, s.Page(address), "wrote entries 3 to 5 of the ledger in one go", "about trials 2 and 3")
+	s.API("PATCH", study, `{"state": "finished"}`).Want(200)
+	why := url.Values{"do": {"preview"}, "reason": {""}}
+	post(s, address, why).Want(422).Says("say why, so that others can follow")
+	why.Set("reason", "wrong file")
+	preview := string(post(s, address, why).Want(200).Says("Trials 2 and 3 would count as not run.").Body)
+	_, shown, _ := strings.Cut(preview, `name="shown" value="`)
+	shown, _, _ = strings.Cut(shown, `"`)
+	before := events(t, s, study)
+	why.Set("do", "save")
+	post(s, address, why).Want(200).Says("What this would change") // which nobody had seen
+	sitetest.Same(t, "events", events(t, s, study), before)
+	why.Set("shown", shown)
+	to := post(s, address, why).Want(303).Header.Get("Location")
+	if !strings.HasPrefix(to, study+"?done=taken-back&event="+strconv.Itoa(before+3)) {
+		t.Errorf("then comes %s", to)
+	}
+	s.API("GET", study+"/trials/2", nil).Want(200).Has("status", "abandoned").Has("reason", "wrong file").Has("metrics/yield", nil)
+	post(s, address, why).Want(422).Says("There is nothing to take back")
+	sitetest.Says(t, s.Page(study+"/trials/2"), "take back all 2…")
+	s.API("PATCH", study, `{"state": "archived"}`).Want(200)
+	sitetest.Says(t, s.Page(address), "This study is archived.")
+	post(s, address, why).Want(422).Says("The study is archived")
 }
 
 // TestOddValuesAreAskedBackOnce: a value far outside is stored only when the person is sure.

@@ -1,0 +1,111 @@
+package view
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"headroom/internal/must"
+	"headroom/internal/study"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
+	"headroom/internal/view/chart"
+)
+
+// together begins and tells trials in one request, as a table does, from number on.
+func (b *bench) together(number, count int) {
+	b.Helper()
+	var drafts []ledger.Draft
+	for i := range count {
+		seen := b.snap.Version + int64(len(drafts))
+		drafts = append(drafts,
+			ledger.Draft{Kind: ledger.Chosen, Data: ledger.ChosenData{Number: number + i, Origin: ledger.Imported, Seen: seen, Engine: "1", Parameters: design.Settings{"x": design.NumberValue(0.5)}}},
+			ledger.Draft{Kind: ledger.Told, Data: ledger.ToldData{Number: number + i, Telling: ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 60}}}}})
+	}
+	b.clock = b.clock.Add(time.Second)
+	events := must.Get(ledger.Next(b.snap, b.clock, "Ana", drafts...))(b)
+	b.snap, b.events = must.Get(ledger.Fold("bench", b.snap, events, nil))(b), append(b.events, events...)
+}
+
+// TestALineOfATableLeadsToTakingItBack: the newest of those at hand, wherever somebody may; lines of
+// one trial are corrected at the trial.
+func TestALineOfATableLeadsToTakingItBack(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, twoLimits)
+	b.curve(1, 0, "yield")
+	b.together(2, 1)
+	b.together(3, 96)
+	b.curve(1, 0, "yield")
+	leads := func(change func(v *Facts)) (to []string) {
+		v := b.facts(0)
+		v.Entries = slices.Concat(b.events[:6], b.events[len(b.events)-6:])
+		change(&v)
+		for _, entry := range v.Ledger().Entries {
+			if entry.TakeBack != "" {
+				to = append(to, entry.TakeBack)
+			}
+			if entry.TakeBack != "" && entry.Together != 96 {
+				t.Errorf("entry %d was written with %d trials", entry.Seq, entry.Together)
+			}
+		}
+		return to
+	}
+	if to := leads(func(*Facts) {}); !slices.Equal(to, []string{"/studies/bench/undo?event=197"}) {
+		t.Errorf("they lead to %q", to)
+	}
+	for what, change := range map[string]func(v *Facts){
+		"a viewer": func(v *Facts) { v.Head.Operates = false },
+		"a report": func(v *Facts) { v.Paper = true },
+		"the past": func(v *Facts) { v.At = b.snap.Version },
+	} {
+		if to := leads(change); len(to) > 0 {
+			t.Errorf("%s is led to %q", what, to)
+		}
+	}
+	b.become(ledger.Archived)
+	if to := leads(func(*Facts) {}); len(to) > 0 {
+		t.Errorf("in an archived study they lead to %q", to)
+	}
+}
+
+// TestTakingBackSaysWhatBecomesOfTheTrials.
+func TestTakingBackSaysWhatBecomesOfTheTrials(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, twoLimits)
+	b.curve(1, 0, "yield")
+	b.together(2, 9)
+	says(t, "the page", whole(b.facts(0).Undo(b.events[5])), []string{"By:Ana", "Entries:entries 4 to 21 Trials:trials 2, 3, 4, 5 and 5 more"}, nil)
+	says(t, "that of one entry", whole(b.facts(0).Undo(b.events[1])), []string{"Entries:entry 2 Trials:trial 1"}, nil)
+	for want, impact := range map[string]study.Impact{
+		"Trials 2, 3, 4, 5 and 5 more would count as not run. No decision was made from what would be taken back.": {Undone: &study.Undone{NotRun: []int{2, 3, 4, 5, 6, 7, 8, 9, 10}}},
+		"Trial 2 would be as it was before. Trial 3 stays as not run until a result of it is saved. Trial 2 has later entries, and what they say stays. " +
+			"1 decision was made from what would be taken back; it keeps what it recorded.": {Undone: &study.Undone{Back: []int{2}, Ended: []int{3}, Since: []int{2}}, DecisionsAfter: 1},
+		"Trials 2 and 3 would be as they were before. Trials 4 and 5 stay as not run until results of them are saved. Trials 2 and 3 have later entries, and what they say stays. " +
+			"2 decisions were made from what would be taken back; they keep what they recorded.": {Undone: &study.Undone{Back: []int{2, 3}, Ended: []int{4, 5}, Since: []int{2, 3}}, DecisionsAfter: 2},
+	} {
+		impact.After = b.snap.Definition
+		says(t, "the preview", UndoConsequences(b.snap, impact).Summary, []string{want + " How the limits stand"}, nil)
+	}
+}
+
+// TestWhatWasNotRunIsNotOnTheMap, unless something was read of it: a table that was taken back leaves
+// no rings there, nor hides the trials before it.
+func TestWhatWasNotRunIsNotOnTheMap(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, twoLimits)
+	b.curve(2, 0, "yield")
+	b.end(ledger.Abandoned, 1)
+	b.end(ledger.Failed, b.ask(0.3))
+	for range mostObservations {
+		b.end(ledger.Abandoned, b.ask(0.4))
+	}
+	var shown []int
+	for _, trace := range (Outlook{Facts: b.facts(0), Metric: "yield", X: "x", Y: "x"}).trialMarks() {
+		if trace.Style != chart.Recommended {
+			shown = append(shown, trace.Trial...)
+		}
+	}
+	if slices.Sort(shown); !slices.Equal(shown, []int{1, 2, 3}) {
+		t.Errorf("on the map are trials %v", shown)
+	}
+}

@@ -236,6 +236,48 @@ func (s *server) version(t *testing.T, id string) int64 {
 	return state.Version
 }
 
+// TestAWrongTableIsTakenBack by keys, and that again; what somebody else types meanwhile of one of its
+// trials stays, and counts once it is saved.
+func TestAWrongTableIsTakenBack(t *testing.T) {
+	t.Parallel()
+	id := site.makeStudy(t, buffer("Wrong table"))
+	site.play(t, id, 3)
+	p := newAdmin(t)
+	p.open("/studies/" + id + "/import")
+	p.fill("#f-text", "temperature,cycles,yield,impurity\n41.5,3,61.2,0.9\n50,4,,\n")
+	p.press("Check")
+	p.press("Import")
+	p.sees("The rows are imported.")
+	other := p.another()
+	other.open("/studies/" + id + "/bench")
+	other.listening()
+	other.fill(result(5, 0), "61.5")
+
+	p.focus(`a[href*="/undo"]`) // from here on by keys
+	p.keys(kb.Enter)
+	p.sees("about trials 4 and 5.")
+	p.focus("#f-reason")
+	p.keys("another study’s file" + kb.Enter)
+	p.sees("Trials 4 and 5 would count as not run. No decision was made from what would be taken back.")
+	p.audit("taking a table back")
+	p.keys(kb.Tab + kb.Tab + kb.Enter)
+	p.sees("Taken back. The ledger has all of it.")
+	p.drawn()
+	p.until("what is left of it", `/not run/.test(document.querySelector("#trial-4").innerText) && !/61\.2/.test(document.querySelector("#trials").innerText)`)
+
+	other.holds(result(5, 0), "61.5")
+	other.press("Save result")
+	other.until("it saved", `!document.querySelector("#r-5-f-metric_0")?.value`)
+	p.press("Take this back…")
+	p.fill("#f-reason", "it was ours")
+	p.press("See what this would change")
+	p.sees("Trial 4 would be as it was before. Trial 5 has later entries, and what they say stays.")
+	p.press("Take it back")
+	p.sees("Taken back.")
+	p.drawn()
+	p.until("all of it", `/61\.2/.test(document.querySelector("#trial-4").innerText) && /61\.5/.test(document.querySelector("#trial-5").innerText)`)
+}
+
 func TestWithoutScripts(t *testing.T) {
 	t.Parallel()
 	id := site.makeStudy(t, buffer("No scripts"))

@@ -203,7 +203,16 @@ func TestFormSentTwiceWorksOnce(t *testing.T) {
 	sitetest.Same(t, "trials of a plate", trials(s, study)-there, 96)
 	post(s, study+"/ask", url.Values{"count": {"51"}, "key": {""}}).Want(303)
 	sitetest.Same(t, "trials without a key", trials(s, study)-there, 96+51)
-	post(s, study+"/ask", url.Values{"count": {"1537"}, "key": {"many"}}).Want(422).Says("at most 384 trials")
+	more, so := url.Values{"count": {"3"}, "key": {"thrice"}}, trials(s, study)
+	for range 2 {
+		post(s, study+"/trials/1/replicate", more).Want(303)
+	}
+	sitetest.Same(t, "repetitions", trials(s, study)-so, 3)
+	s.API("GET", fmt.Sprintf("%s/trials/%d", study, so+3), nil).Want(200).Has("replicate_of", 1)
+	for count, why := range map[string]string{"0": "between 1 and 50 trials", "51": "between 1 and 50 trials", "x": "write a whole number"} {
+		post(s, study+"/trials/1/replicate", url.Values{"count": {count}, "key": {count}}).Want(422).Says(why)
+	}
+	post(s, study+"/ask", url.Values{"count": {"1537"}, "key": {"many"}}).Want(422).Says("between 1 and 384 trials")
 	whole := url.Values{"used.0": {"44"}, "used.1": {"A"}, "key": {"third"}}
 	post(s, study+"/own", whole).Want(303)
 	whole.Set("do", "rest")

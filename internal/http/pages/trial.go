@@ -73,11 +73,14 @@ func (s *Site) Close(w http.ResponseWriter, r *http.Request, v view.Tried, form 
 	}
 }
 
-func (s *Site) Replicate(w http.ResponseWriter, r *http.Request, v view.Tried, _ *forms.Typed) submission {
+func (s *Site) Replicate(w http.ResponseWriter, r *http.Request, v view.Tried, form *forms.Typed) submission {
+	count := form.Whole("count", 1)
 	return submission{
 		do: func(cmd study.Command) error {
-			_, _, err := s.Studies.Replicate(r.Context(), cmd, v.Snap.ID, v.Trial.Number)
-			return err
+			return inParts(cmd, count, study.MostAsked, 1, func(cmd study.Command, _ int) error {
+				_, _, err := s.Studies.Replicate(r.Context(), cmd, v.Snap.ID, v.Trial.Number)
+				return err
+			})
 		},
 		to: v.Head.URL("?done=replicated#next"),
 	}
@@ -222,24 +225,32 @@ func sentFromWaiting(r *http.Request) (page string, among bool) {
 	return page, among && (page == "" || page == "/bench")
 }
 
-// askFor asks for as many trials as a plate has wells, in parts with a key each: a form that is sent
-// again makes those that its first sending did not come to.
-func (s *Site) askFor(r *http.Request, cmd study.Command, id string, ask study.Ask) error {
-	if *ask.Count > templates.MostWells {
-		return design.NewInvalid("count", fmt.Sprintf("at most %d trials can be asked for at once", templates.MostWells), *ask.Count)
+// inParts carries out a command for count trials in parts with a key each: a form that is sent again
+// makes those that its first sending did not come to.
+func inParts(cmd study.Command, count, most, part int, do func(cmd study.Command, part int) error) error {
+	if count < 1 || count > most {
+		return design.NewInvalid("count", fmt.Sprintf("between 1 and %d trials can be asked for at once", most), count)
 	}
 	key := cmd.Key
-	for left := *ask.Count; ; left -= study.MostAsked {
-		ask.Count = new(min(left, study.MostAsked))
-		if _, _, err := s.Studies.Ask(r.Context(), cmd, id, ask); left <= study.MostAsked || err != nil && doneBefore(err) == nil {
+	for left := count; ; left -= part {
+		if err := do(cmd, min(left, part)); left <= part || err != nil && doneBefore(err) == nil {
 			return err
 		}
 		if key != nil {
-			part := *key
-			part.Key = fmt.Sprintf("%s/%d", key.Key, left)
-			cmd.Key = &part
+			next := *key
+			next.Key = fmt.Sprintf("%s/%d", key.Key, left)
+			cmd.Key = &next
 		}
 	}
+}
+
+// askFor asks for as many trials as a plate has wells.
+func (s *Site) askFor(r *http.Request, cmd study.Command, id string, ask study.Ask) error {
+	return inParts(cmd, *ask.Count, templates.MostWells, study.MostAsked, func(cmd study.Command, part int) error {
+		ask.Count = &part
+		_, _, err := s.Studies.Ask(r.Context(), cmd, id, ask)
+		return err
+	})
 }
 
 func (s *Site) Ask(w http.ResponseWriter, r *http.Request, v view.Facts, form *forms.Typed) submission {

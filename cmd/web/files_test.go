@@ -30,7 +30,7 @@ var floors = []struct {
 		"view -> incumbent: incumbent", "view -> incumbent: shortlist", "works -> acquisition: decision", "acquisition -> suggest: designPoint",
 	}},
 	{"internal/study", []string{
-		"store", "models", "service", "tell", "trust", "explain", "ask", "readout", "slices", "table", "gain", "change", "simulate", "verify", "compare", "results", "import",
+		"store", "models", "service", "tell", "trust", "explain", "ask", "readout", "slices", "table", "gain", "change", "simulate", "verify", "compare", "results", "import", "undo",
 	}, []string{
 		"models -> readout: StateOf", "store -> verify: Verified", "tell -> table: maxRows", "trust -> readout: Readout",
 		"verify -> compare: comparison", "verify -> compare: run",

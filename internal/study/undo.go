@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 
 	"headroom/internal/study/ledger"
 )
@@ -13,14 +14,6 @@ import (
 type Undoing struct {
 	Event  int64  `json:"event"`
 	Reason string `json:"reason"`
-}
-
-// Undone says what taking back makes of the trials that the request was about, by their numbers.
-type Undone struct {
-	Back   []int `json:"back"`    // they are as they were before it
-	NotRun []int `json:"not_run"` // they began with it, or failed by it, and count as not run
-	Ended  []int `json:"ended"`   // it said that they were not run, which only a result of them takes back
-	Since  []int `json:"since"`   // they have later events, and what those said stays
 }
 
 // UndoMany takes back what was written in one request, such as a table, all of it that still stands.
@@ -113,6 +106,111 @@ func ruleUndoing(now, before *ledger.Snapshot, numbers []int, first, last int64,
 		return all, undone, conflict("All that still stands of event %d and those written with it is that trials were not run, and only their results take that back: save them.", first)
 	}
 	return all, undone, conflict("There is nothing to take back: nothing that was saved of trials with event %d still stands.", first)
+}
+
+// UndoTime is for how long a person can undo their telling with one press. Later, a correction with
+// a reason is needed.
+const UndoTime = time.Minute
+
+const undoReason = "undone right after saving"
+
+// Undo takes back the caller's own last telling of a trial, by an event like a correction's: the
+// readings are removed as if never told, and the previous settings and ending without results are
+// restored. A note stays.
+func (s *Service) Undo(ctx context.Context, cmd Command, id string, number int) (*ledger.Snapshot, error) {
+	base, err := s.latest(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	last, err := s.lastTelling(ctx, base, number)
+	if err != nil {
+		return nil, err
+	}
+	after, _, err := s.write(ctx, cmd, base, func(now *ledger.Snapshot) (ruling, error) {
+		return ruleUndo(now, number, last, cmd.Author, s.now())
+	})
+	return after, err
+}
+
+// telling is a Told event that is the last event about its trial, and the study before it.
+type telling struct {
+	event  ledger.Event
+	before *ledger.Snapshot
+}
+
+func (s *Service) lastTelling(ctx context.Context, snap *ledger.Snapshot, number int) (*telling, error) {
+	if _, err := TrialOf(snap, number); err != nil {
+		return nil, err
+	}
+	events, _, err := s.EventsOf(ctx, snap, number, 1)
+	if err != nil {
+		return nil, err
+	}
+	last := &telling{event: events[0]}
+	if last.event.Kind != ledger.Told {
+		return nil, nil
+	}
+	last.before, err = s.Snapshot(ctx, snap.ID, last.event.Seq-1)
+	return last, err
+}
+
+// ruleUndo takes back last, which is nil if the last event about the trial was no telling.
+func ruleUndo(snap *ledger.Snapshot, number int, last *telling, author string, now time.Time) (ruling, error) {
+	if err := mayTell(snap); err != nil {
+		return ruling{}, err
+	}
+	seqs := snap.EventsOf(number)
+	switch {
+	case last == nil || seqs[len(seqs)-1] != last.event.Seq:
+		return ruling{}, conflict("The last event of trial %d did not save results, so there is nothing to undo. Correct the trial instead.", number)
+	case last.event.Author == "" || author == "":
+		return ruling{}, conflict("The last results of trial %d came with the study from elsewhere, so nobody can undo them. Correct them instead.", number)
+	case last.event.Author != author:
+		return ruling{}, conflict("%s saved the last results of trial %d, and nobody else can undo that. Correct them instead.", last.event.By, number)
+	case undoLeft(last.event.At, now) < 0:
+		return ruling{}, conflict("The results of trial %d were saved more than a minute ago, or by a server whose clock was ahead. Correct them instead.", number)
+	}
+	ruled, err := ruleBack(snap, last.before, number, last.event.Seq, last.event.Seq, last.event.By, undoReason)
+	if err == nil && len(ruled.drafts) == 0 {
+		err = conflict("Trial %d got only a note last, and notes stay.", number)
+	}
+	return ruled, err
+}
+
+// quoted returns a reason as quoted by mouth, with the name of the person who gave it if that is
+// another.
+func quoted(by, mouth, reason string) string {
+	if by == mouth {
+		return reason
+	}
+	said := []rune(by + " said: " + reason)
+	return string(said[:min(len(said), longestReason)])
+}
+
+// undoLeft returns for how long a telling can still be undone. A telling that lies in the future by
+// more than UndoTime cannot be.
+func undoLeft(told, now time.Time) time.Duration {
+	return UndoTime - now.Sub(told).Abs()
+}
+
+// Undoable returns which metrics the author could take back now by undoing the last telling of a
+// trial, and for how long.
+func Undoable(snap *ledger.Snapshot, t *ledger.Trial, author string, now time.Time) (metrics []string, left time.Duration) {
+	if snap.State == ledger.Archived {
+		return nil, 0
+	}
+	seqs := snap.EventsOf(t.Number)
+	for _, name := range snap.Definition.MetricNames() {
+		m, told := t.Metrics[name]
+		if !told || m.Known || m.Corrected || m.Author != author || author == "" || m.ToldSeq != seqs[len(seqs)-1] {
+			continue
+		}
+		metrics, left = append(metrics, name), undoLeft(m.ToldAt, now)
+	}
+	if left <= 0 {
+		return nil, 0
+	}
+	return metrics, left
 }
 
 // ruleBack makes a trial what it was before the events from first to last, as far as they changed it

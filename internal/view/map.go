@@ -272,9 +272,7 @@ func categoriesOf(places []any) []string {
 func (o Outlook) trialMarks() []chart.Trace {
 	points := newMarks(o.Snap.Definition)
 	points.onMap, points.failed = true, true
-	ran := lists.Pick(o.Snap.Trials, func(t *ledger.Trial) (*ledger.Trial, bool) {
-		return t, !t.Excluded && (t.Status != ledger.StatusAbandoned || slices.ContainsFunc(Told(o.Snap.Definition), func(metric string) bool { _, read := t.Metrics[metric]; return read }))
-	})
+	ran := lists.Pick(o.Snap.Trials, func(t *ledger.Trial) (*ledger.Trial, bool) { return t, !t.Excluded && !notRun(t) })
 	for _, t := range ran[max(0, len(ran)-mostObservations):] {
 		style, text := chart.Style(markOf(o.Snap.Definition, t)), fmt.Sprintf("Trial %d: %s", t.Number, stateWords(o.Snap.Definition, t))
 		points.add(style, plotValue(t.Parameters[o.X]), plotValue(t.Parameters[o.Y]), text, t.Number)

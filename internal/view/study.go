@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -94,6 +95,11 @@ func unread(snap *ledger.Snapshot) []string {
 // noReadingWords says that metrics have no reading, or none that counts where some were excluded.
 func noReadingWords(snap *ledger.Snapshot, metrics []string) string {
 	return design.Listed(metrics, "and") + " " + words.Either(len(metrics) == 1, "is", "are") + " without a reading" + words.Either(readingsExcluded(snap), " that counts", "")
+}
+
+// notRun tells whether a trial was given up without any reading.
+func notRun(t *ledger.Trial) bool {
+	return t.Status == ledger.StatusAbandoned && !slices.ContainsFunc(slices.Collect(maps.Values(t.Metrics)), func(m ledger.Measurement) bool { return !m.Known })
 }
 
 // readingsExcluded tells whether an excluded trial has readings.

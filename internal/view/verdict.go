@@ -368,7 +368,7 @@ func (v verdictFacts) nextStep() string {
 	case u != nil && u.Readings != nil && *u.Readings <= fewReadings && study.WhyNotAgain(v.Snap, v.Snap.Trial(u.Number)) == "":
 		better := words.Either(r != nil && r.Number == u.Number, "", "it looks better, and ")
 		return fmt.Sprintf("Repeat trial %d: %s%s would tell whether it can be used.", u.Number, better, design.Count(*u.Readings, "more reading", "more readings"))
-	case summary.Trials >= v.Snap.Definition.Algorithm.Horizon:
+	case v.allMade():
 		return v.horizonReached() + words.Either(v.ModelStands(), " Finish the study, or go on if there is enough to gain.", " Finish the study, or go on: it has no model yet, and so no answer.")
 	}
 	return v.askFor("next")
@@ -390,13 +390,18 @@ func (v verdictFacts) viewerStatus() string {
 		return "The study is paused."
 	case len(v.Snap.Trials) == 0:
 		return "The first trial has not been asked for."
-	case len(v.Snap.Trials) >= v.Snap.Definition.Algorithm.Horizon:
+	case v.allMade():
 		return v.horizonReached()
 	}
 	return "No trial is waiting; the next has not been asked for."
 }
 
-// horizonReached says that all planned trials were asked for.
+// allMade tells whether as many trials as were planned were begun, without those that were not run.
+func (v verdictFacts) allMade() bool {
+	return lists.Count(v.Snap.Trials, func(t *ledger.Trial) bool { return !notRun(t) }) >= v.Snap.Definition.Algorithm.Horizon
+}
+
+// horizonReached says that all planned trials were made.
 func (v verdictFacts) horizonReached() string {
 	return design.Count(v.Snap.Definition.Algorithm.Horizon, "trial was planned, and is made", "trials were planned, and are made") + "."
 }

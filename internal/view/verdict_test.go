@@ -248,7 +248,13 @@ func TestTrialsBeyondThosePlanned(t *testing.T) {
 	b.reads = true
 	says(t, "all of several, to who looks on", b.facts(0).Verdict().Next, []string{"20 trials were planned, and are made."}, []string{"not been asked for", "Finish"})
 	b.reads = false
+	b.end(ledger.Abandoned, b.ask(0.5))
+	b.snap.Definition.Algorithm.Horizon = 21
+	says(t, "what was not run is not made", b.facts(0).Verdict().Next, []string{"Ask for the next trial."}, nil)
+	b.reads = true
+	says(t, "what was not run, to who looks on", b.facts(0).Verdict().Next, []string{"the next has not been asked for"}, nil)
 	b.snap.Definition.Algorithm.Horizon = 1
+	b.reads = false
 	says(t, "all of one", b.facts(0).Verdict().Next, []string{"1 trial was planned, and is made."}, nil)
 }
 

@@ -388,11 +388,13 @@ func (s *Site) showUndo(w http.ResponseWriter, r *http.Request, status int, v vi
 
 // UndoMany previews that, or does it.
 func (s *Site) UndoMany(w http.ResponseWriter, r *http.Request, v view.Facts, form *forms.Typed) submission {
-	var undoing study.Undoing
+	event, err := undoneEvent(r, v)
+	if err != nil {
+		return submission{done: func() error { return err }}
+	}
+	undoing := study.Undoing{Event: event}
 	fields := forms.Fields{forms.Reason("", &undoing.Reason)}
 	fields.Read(form)
-	var unread error
-	undoing.Event, unread = undoneEvent(r, v)
 	var saved int64
 	asked := submission{
 		do: func(cmd study.Command) error {
@@ -408,9 +410,6 @@ func (s *Site) UndoMany(w http.ResponseWriter, r *http.Request, v view.Facts, fo
 		again: func(form templates.Form) error {
 			return s.showUndo(w, r, http.StatusUnprocessableEntity, v, templates.UndoPage{Form: form})
 		},
-	}
-	if unread != nil {
-		return submission{done: func() error { return unread }}
 	}
 	return asked.withPreview(form, v.Snap, "taken back", func() (*templates.Consequences, error) {
 		impact, err := s.Studies.PreviewUndoing(r.Context(), command(r, form), v.Snap.ID, undoing)

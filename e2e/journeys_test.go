@@ -236,8 +236,8 @@ func (s *server) version(t *testing.T, id string) int64 {
 	return state.Version
 }
 
-// TestAWrongTableIsTakenBack by keys, and that again; what somebody else types meanwhile of one of its
-// trials stays, and counts once it is saved.
+// TestAWrongTableIsTakenBack by keys, and that again; what somebody else types meanwhile of one of
+// its trials stays, and counts once it is saved.
 func TestAWrongTableIsTakenBack(t *testing.T) {
 	t.Parallel()
 	id := site.makeStudy(t, buffer("Wrong table"))

@@ -151,6 +151,7 @@ func TestTextThatIsNoneIsTheCallersFault(t *testing.T) {
 		study + "/ask":                {"count": {"1"}, "key": {"k6"}},
 		study + "/import":             {"text": {"temperature,catalyst,yield,note\n40,A,1,fine"}, "do": {"import"}, "key": {"k7"}},
 		study + "/reconfigure":        {"constraints.0.threshold": {"0.4"}, "reason": {"stricter"}, "algorithm.name": {"rpol-ucb"}, "algorithm.horizon": {"20"}, "key": {"k8"}},
+		study + "/undo":               {"reason": {"wrong file"}, "key": {"k10"}},
 		study + "/shares":             {"name": {"Reviewer"}, "expires_at": {"2026-12-31"}},
 		"/studies/new":                {"name": {"Mine"}, "parameters.0.name": {"x"}, "parameters.0.type": {"real"}, "parameters.0.low": {"1"}, "parameters.0.high": {"2"}, "parameters.0.unit": {"m"}, "objective.metric": {"y"}, "objective.direction": {"maximize"}, "objective.unit": {"g"}, "description": {"d"}, "key": {"k9"}},
 		"/people/invites":             {"invite.name": {"Bo"}, "invite.role": {"operator"}},

@@ -68,44 +68,155 @@ func (s *Service) undoing(ctx context.Context, cmd Command, id string, u Undoing
 	first, last, numbers := base.Together(u.Event)
 	before, err := s.Snapshot(ctx, id, first-1)
 	return base, func(now *ledger.Snapshot) (ruling, Undone, error) {
-		return ruleUndoing(now, before, numbers, first, last, cmd.By, u.Reason)
+		return written{now, before, first, last, cmd.By, u.Reason}.ruleAll(numbers)
 	}, err
 }
 
-func ruleUndoing(now, before *ledger.Snapshot, numbers []int, first, last int64, by, reason string) (all ruling, undone Undone, err error) {
-	if err := mayTell(now); err != nil {
+// written is what the events from first to last wrote, and before is the study before them. It is
+// taken back by somebody for a reason.
+type written struct {
+	now, before *ledger.Snapshot
+	first, last int64
+	by, reason  string
+}
+
+func (w written) wrote(seq int64) bool { return w.first <= seq && seq <= w.last }
+
+// ruleAll takes it back of all these trials.
+func (w written) ruleAll(numbers []int) (all ruling, undone Undone, err error) {
+	if err := mayTell(w.now); err != nil {
 		return ruling{}, Undone{}, err
 	}
 	undone = Undone{[]int{}, []int{}, []int{}, []int{}}
 	for _, number := range numbers {
-		ruled, err := ruleBack(now, before, number, first, last, by, reason)
+		ruled, err := w.rule(number)
 		if err != nil {
 			return ruling{}, Undone{}, conflict("Trial %d cannot be as it was before: %s", number, err)
 		}
-		n, was := len(ruled.drafts), before.Trial(number)
-		switch ended := now.EndedBy(number); {
-		case ended >= first && ended <= last && !slices.ContainsFunc(ruled.drafts, func(d ledger.Draft) bool { return d.Kind != ledger.Corrected }):
-			undone.Ended = append(undone.Ended, number)
-		case n > 0 && ruled.drafts[n-1].Kind == ledger.Abandoned && (was == nil || was.Status != ledger.StatusAbandoned):
-			undone.NotRun = append(undone.NotRun, number)
-		case n > 0:
-			undone.Back = append(undone.Back, number)
+		if len(ruled.drafts) > 0 {
+			all.drafts, all.numbers = append(all.drafts, ruled.drafts...), append(all.numbers, number)
 		}
-		if seqs := now.EventsOf(number); seqs[len(seqs)-1] > last {
+		if becomes := w.becomes(number, ruled, &undone); becomes != nil {
+			*becomes = append(*becomes, number)
+		}
+		if seqs := w.now.EventsOf(number); seqs[len(seqs)-1] > w.last {
 			undone.Since = append(undone.Since, number)
-		}
-		all.drafts = append(all.drafts, ruled.drafts...)
-		if n > 0 {
-			all.numbers = append(all.numbers, number)
 		}
 	}
 	switch {
 	case len(all.drafts) > 0:
 		return all, undone, nil
 	case len(undone.Ended) > 0:
-		return all, undone, conflict("All that still stands of event %d and those written with it is that trials were not run, and only their results take that back: save them.", first)
+		return all, undone, conflict("All that still stands of event %d and those written with it is that trials were not run, and only their results take that back: save them.", w.first)
 	}
-	return all, undone, conflict("There is nothing to take back: nothing that was saved of trials with event %d still stands.", first)
+	return all, undone, conflict("There is nothing to take back: nothing that was saved of trials with event %d still stands.", w.first)
+}
+
+// becomes returns to which list of undone the ruling on a trial brings it, nil for none.
+func (w written) becomes(number int, ruled ruling, undone *Undone) *[]int {
+	n, was := len(ruled.drafts), w.before.Trial(number)
+	ends := slices.ContainsFunc(ruled.drafts, func(d ledger.Draft) bool { return d.Kind != ledger.Corrected })
+	switch {
+	case w.wrote(w.now.EndedBy(number)) && !ends:
+		return &undone.Ended
+	case n == 0:
+		return nil
+	case ruled.drafts[n-1].Kind == ledger.Abandoned && (was == nil || was.Status != ledger.StatusAbandoned):
+		return &undone.NotRun
+	}
+	return &undone.Back
+}
+
+// rule makes a trial what it was before, as far as those events changed it and nothing did since: its
+// readings, its settings, and how it ended. If it began with them, it counts as not run, unless
+// something was told of it since. A note stays.
+func (w written) rule(number int) (ruled ruling, err error) {
+	back, again, toldSince, err := w.values(number)
+	if err != nil {
+		return ruling{}, err
+	}
+	ruled.numbers = []int{number}
+	add := func(part ruling, wrong error) {
+		ruled.drafts, err = append(ruled.drafts, part.drafts...), cmp.Or(err, wrong)
+	}
+	if len(back.Metrics) > 0 || back.Parameters != nil {
+		add(ruleCorrect(w.now, back))
+	}
+	ended := w.now.EndedBy(number)
+	if ended > w.last { // what was said since
+		return ruled, err
+	}
+	for _, telling := range again {
+		add(ruleTell(w.now, number, telling))
+	}
+	open := ended == 0 || len(again) > 0
+	if !toldSince && (open || w.wrote(ended)) {
+		add(w.ending(number, open), nil)
+	}
+	return ruled, err
+}
+
+// values returns what is corrected of a trial and what is told again, and whether anything was told
+// of it since that it had no value of before.
+func (w written) values(number int) (back Correction, again []ledger.Telling, toldSince bool, err error) {
+	trial, was := w.now.Trial(number), w.before.Trial(number)
+	if was == nil {
+		was = &ledger.Trial{}
+	}
+	wrote := func(name string) bool { return w.wrote(w.now.Since(number, name)) }
+	back = Correction{Number: number, Metrics: map[string]*ledger.Reading{}, Parameters: trial.Parameters.Clone(), Reason: w.reason}
+	var earlier []string // names of the values that are put back
+	for _, name := range w.now.Definition.MetricNames() {
+		is, there := trial.Metrics[name]
+		m, had := was.Metrics[name]
+		switch reading := (ledger.Reading{Value: m.Value, StdDev: m.StdDev}); {
+		case is.Known || m.Known || is.Reads(reading) && there == had:
+		case !wrote(name):
+			toldSince = toldSince || !had
+		case there && had:
+			back.Metrics[name], earlier = &reading, append(earlier, name)
+		case there:
+			back.Metrics[name] = nil
+		default:
+			if earlier = append(earlier, name); len(again) == 0 || again[len(again)-1].ObservedAt != m.ObservedAt {
+				again = append(again, ledger.Telling{Metrics: map[string]ledger.Reading{}, ObservedAt: m.ObservedAt, Note: w.reason})
+			}
+			again[len(again)-1].Metrics[name] = reading
+		}
+	}
+	for name, value := range was.Parameters {
+		if back.Parameters[name] != value && wrote(name) {
+			back.Parameters[name], earlier = value, append(earlier, name)
+		}
+	}
+	if maps.Equal(back.Parameters, trial.Parameters) {
+		back.Parameters = nil
+	}
+	for _, name := range earlier {
+		if then := w.now.InUnitsOf(w.before.Since(number, name)).Unit(name); then != w.now.Definition.Unit(name) {
+			return back, nil, false, conflict("the unit of %s has changed since, and numbers are not converted", name)
+		}
+	}
+	return back, again, toldSince, nil
+}
+
+// ending returns the event by which a trial ends as it had ended before. A trial that began with
+// those events, or failed by them, was not run. open tells whether it is open otherwise.
+func (w written) ending(number int, open bool) ruling {
+	trial, begun := w.now.Trial(number), w.before.Trial(number) == nil
+	if !begun {
+		if kind, data, said := w.before.Ending(number); kind != "" {
+			if !open && ledger.Status(kind) == trial.Status && data.Cause == trial.Cause {
+				return ruling{}
+			}
+			data.Reason = quoted(said, w.by, data.Reason)
+			return ruleOf(kind, number, data)
+		}
+	}
+	if begun && open || !open && trial.Status == ledger.StatusFailed {
+		return ruleOf(ledger.Abandoned, number, ledger.ClosedData{Number: number, Reason: w.reason})
+	}
+	return ruling{}
 }
 
 // UndoTime is for how long a person can undo their telling with one press. Later, a correction with
@@ -170,7 +281,7 @@ func ruleUndo(snap *ledger.Snapshot, number int, last *telling, author string, n
 	case undoLeft(last.event.At, now) < 0:
 		return ruling{}, conflict("The results of trial %d were saved more than a minute ago, or by a server whose clock was ahead. Correct them instead.", number)
 	}
-	ruled, err := ruleBack(snap, last.before, number, last.event.Seq, last.event.Seq, last.event.By, undoReason)
+	ruled, err := written{snap, last.before, last.event.Seq, last.event.Seq, last.event.By, undoReason}.rule(number)
 	if err == nil && len(ruled.drafts) == 0 {
 		err = conflict("Trial %d got only a note last, and notes stay.", number)
 	}
@@ -211,81 +322,4 @@ func Undoable(snap *ledger.Snapshot, t *ledger.Trial, author string, now time.Ti
 		return nil, 0
 	}
 	return metrics, left
-}
-
-// ruleBack makes a trial what it was before the events from first to last, as far as they changed it
-// and nothing did since: its readings, its settings, and how it ended. If it began with them, it
-// counts as not run, unless something was told of it since. by is who says so. A note stays.
-func ruleBack(now, before *ledger.Snapshot, number int, first, last int64, by, reason string) (ruled ruling, err error) {
-	trial, was, begun := now.Trial(number), before.Trial(number), false
-	if was == nil {
-		was, begun = &ledger.Trial{}, true
-	}
-	theirs := func(seq int64) bool { return first <= seq && seq <= last }
-	back := Correction{Number: number, Metrics: map[string]*ledger.Reading{}, Parameters: trial.Parameters.Clone(), Reason: reason}
-	var again []ledger.Telling
-	var earlier []string // names of the values that are put back
-	toldSince := false
-	for _, name := range now.Definition.MetricNames() {
-		is, there := trial.Metrics[name]
-		m, had := was.Metrics[name]
-		switch reading := (ledger.Reading{Value: m.Value, StdDev: m.StdDev}); {
-		case is.Known || m.Known || is.Reads(reading) && there == had:
-		case !theirs(now.Since(number, name)):
-			toldSince = toldSince || !had
-		case there && had:
-			back.Metrics[name], earlier = &reading, append(earlier, name)
-		case there:
-			back.Metrics[name] = nil
-		default:
-			if earlier = append(earlier, name); len(again) == 0 || again[len(again)-1].ObservedAt != m.ObservedAt {
-				again = append(again, ledger.Telling{Metrics: map[string]ledger.Reading{}, ObservedAt: m.ObservedAt, Note: reason})
-			}
-			again[len(again)-1].Metrics[name] = reading
-		}
-	}
-	for name, value := range was.Parameters {
-		if back.Parameters[name] != value && theirs(now.Since(number, name)) {
-			back.Parameters[name], earlier = value, append(earlier, name)
-		}
-	}
-	for _, name := range earlier {
-		if then := now.InUnitsOf(before.Since(number, name)).Unit(name); then != now.Definition.Unit(name) {
-			return ruling{}, conflict("the unit of %s has changed since, and numbers are not converted", name)
-		}
-	}
-	add := func(part ruling, wrong error) {
-		ruled.drafts, err = append(ruled.drafts, part.drafts...), cmp.Or(err, wrong)
-	}
-	if maps.Equal(back.Parameters, trial.Parameters) {
-		back.Parameters = nil
-	}
-	if len(back.Metrics) > 0 || back.Parameters != nil {
-		add(ruleCorrect(now, back))
-	}
-	ended := now.EndedBy(number)
-	if ended > last { // what was said since
-		again = nil
-	}
-	for _, telling := range again {
-		add(ruleTell(now, number, telling))
-	}
-	if toldSince || ended > 0 && !theirs(ended) && len(again) == 0 {
-		return ruled, err
-	}
-	ends := func(kind ledger.Kind, data ledger.ClosedData) { add(ruleOf(kind, number, data), nil) }
-	open := ended == 0 || len(again) > 0
-	if !begun {
-		if kind, data, said := before.Ending(number); kind != "" {
-			if open || ledger.Status(kind) != trial.Status || data.Cause != trial.Cause {
-				data.Reason = quoted(said, by, data.Reason)
-				ends(kind, data)
-			}
-			return ruled, err
-		}
-	}
-	if begun && open || !open && trial.Status == ledger.StatusFailed {
-		ends(ledger.Abandoned, ledger.ClosedData{Number: number, Reason: reason})
-	}
-	return ruled, err
 }

@@ -360,8 +360,8 @@ func TestATableOfWaitingTrialsIsRecognised(t *testing.T) {
 	s.API("GET", study+"/trials/2", nil).Want(200).Has("metrics/yield/value", 712.0)
 }
 
-// TestATableIsTakenBack from its closing message, once its consequences were seen, by whoever may save,
-// in a finished study, too; not twice.
+// TestATableIsTakenBack from its closing message, once its consequences were seen, by whoever may
+// save, in a finished study, too; not twice.
 func TestATableIsTakenBack(t *testing.T) {
 	s := sitetest.Beside(t)
 	study := newTrial(s)

@@ -54,7 +54,7 @@ func TestLongNamesFitAPhone(t *testing.T) {
 	p.fits("shares")
 	p.within("shares")
 	for _, path := range []string{"/studies", study, study + "/bench", study + "/board", study + "/report", study + "/trials/3", study + "/trials/10", study + "/trials/9/sheet",
-		study + "/trials/3/correct", study + "/own", study + "/edit", study + "/reconfigure", study + "/import", "/studies/new?from=" + id} {
+		study + "/trials/3/correct", study + "/own", study + "/edit", study + "/reconfigure", study + "/import", study + "/undo", "/studies/new?from=" + id} {
 		p.open(path)
 		p.drawn()
 		p.fits(path)

@@ -69,7 +69,7 @@ func (v Facts) undoURL(seq int64) string {
 func (v Facts) Undo(event ledger.Event) templates.UndoPage {
 	first, last, numbers := v.Snap.Together(event.Seq)
 	return templates.UndoPage{Study: v.Head, Event: event.Seq, By: event.By, At: v.stamp(event.At),
-		Entries: words.Either(first == last, fmt.Sprintf("entry %d", first), fmt.Sprintf("entries %d to %d", first, last)), Trials: trialsInWords(numbers)}
+		Entries: words.Either(first == last, fmt.Sprintf("entry %d", first), fmt.Sprintf("entries %d to %d", first, last)), Trials: words.Either(len(numbers) == 0, "no trial", trialsInWords(numbers))}
 }
 
 func (v Facts) entryOf(event ledger.Event) templates.LedgerEntry {

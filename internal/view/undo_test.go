@@ -76,6 +76,7 @@ func TestTakingBackSaysWhatBecomesOfTheTrials(t *testing.T) {
 	b.together(2, 9)
 	says(t, "the page", whole(b.facts(0).Undo(b.events[5])), []string{"By:Ana", "Entries:entries 4 to 21 Trials:trials 2, 3, 4, 5 and 5 more"}, nil)
 	says(t, "that of one entry", whole(b.facts(0).Undo(b.events[1])), []string{"Entries:entry 2 Trials:trial 1"}, nil)
+	says(t, "that of no trial", whole(b.facts(0).Undo(b.events[0])), []string{"Entries:entry 1 Trials:no trial"}, nil)
 	for want, impact := range map[string]study.Impact{
 		"Trials 2, 3, 4, 5 and 5 more would count as not run. No decision was made from what would be taken back.": {Undone: &study.Undone{NotRun: []int{2, 3, 4, 5, 6, 7, 8, 9, 10}}},
 		"Trial 2 would be as it was before. Trial 3 stays as not run until a result of it is saved. Trial 2 has later entries, and what they say stays. " +

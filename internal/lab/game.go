@@ -60,14 +60,17 @@ func (g Game) definition() design.Definition {
 	return d
 }
 
+// mostWells is how many wells the largest plate has.
+const mostWells = 384
+
 func (g Game) Check() error {
 	switch {
 	case g.Start < 0 || g.Start > 1000:
 		return fmt.Errorf("%d rows to start with are impossible; 0 to 1000 are allowed", g.Start)
 	case g.Asks < 1:
 		return fmt.Errorf("%d asks are impossible; at least 1 is needed", g.Asks)
-	case g.Batch < 1 || g.Batch > 50:
-		return fmt.Errorf("%d trials at once are impossible; 1 to 50 can be asked for", g.Batch)
+	case g.Batch < 1 || g.Batch > mostWells:
+		return fmt.Errorf("%d trials at once are impossible; 1 to %d can be asked for", g.Batch, mostWells)
 	case g.Delay < 0:
 		return fmt.Errorf("a delay of %d requests is impossible; it must be at least 0", g.Delay)
 	case !slices.Contains(NoiseKinds, g.Noise.Kind):

@@ -160,6 +160,21 @@ func TestLateResults(t *testing.T) {
 	}
 }
 
+// TestAPlate is asked for at once, in more than one request: no reading comes in between.
+func TestAPlate(t *testing.T) {
+	t.Parallel()
+	g := Game{Problem: problem(t, "gramacy"), Algorithm: design.Algorithm{Name: "random"}, Asks: 64, Batch: 60, Noise: Noise{Kind: NoNoise}, Seed: 1}
+	service := study.NewService(new(memoryStore), study.Options{})
+	t.Cleanup(service.Stop)
+	must.Get(g.PlayOn(t.Context(), service, nil))(t)
+	for i, trial := range only(t, service).Trials {
+		told := slices.ContainsFunc(only(t, service).Trials, func(o *ledger.Trial) bool { return o.Metrics["reward"].ToldSeq <= trial.Seen })
+		if told != (i >= g.Batch) {
+			t.Errorf("well %d is chosen with results: %v", i+1, told)
+		}
+	}
+}
+
 // TestPredictions: the product says how its predictions held, of as many readings as there can have
 // been predictions, and asks take time.
 func TestPredictions(t *testing.T) {
@@ -217,7 +232,7 @@ func TestGameRefusals(t *testing.T) {
 	for reason, change := range map[string]func(g *Game){
 		"rows to start":         func(g *Game) { g.Start = -1 },
 		"asks are impossible":   func(g *Game) { g.Asks = 0 },
-		"at once":               func(g *Game) { g.Batch = 51 },
+		"at once":               func(g *Game) { g.Batch = 385 },
 		"delay of -1":           func(g *Game) { g.Delay = -1 },
 		"standard deviations":   func(g *Game) { g.Noise.Size = -1 },
 		"seed":                  func(g *Game) { g.Seed = 1 << 60 },

@@ -37,9 +37,17 @@ func (s servicePlayer) begin(ctx context.Context, rows []*ledger.Trial, results 
 	return s.learn(ctx, results)
 }
 
+// choose asks in parts, as the page does, for more than one request can have.
 func (s servicePlayer) choose(ctx context.Context, count int) ([]*ledger.Trial, error) {
-	snap, numbers, err := s.service.Ask(ctx, rehearsalCommand, s.created.ID, study.Ask{Count: &count})
-	return lists.Map(numbers, snap.Trial), err
+	var chosen []*ledger.Trial
+	for left := count; left > 0; left -= study.MostAsked {
+		snap, numbers, err := s.service.Ask(ctx, rehearsalCommand, s.created.ID, study.Ask{Count: new(min(left, study.MostAsked))})
+		if err != nil {
+			return nil, err
+		}
+		chosen = append(chosen, lists.Map(numbers, snap.Trial)...)
+	}
+	return chosen, nil
 }
 
 func (s servicePlayer) learn(ctx context.Context, told []outcome) error {

@@ -154,6 +154,24 @@ func (s *decision) drawOver(
 	return chosen, input, err
 }
 
+// drawAll returns the scores of places in one draw of all targets' functions.
+func (s *decision) drawAll(ctx context.Context, at []Place, known Known, draw Draw) (policy.Scores, error) {
+	input, err := s.inputWithoutEstimates(ctx, at, known.at(at), draw)
+	if err != nil {
+		return policy.Scores{}, err
+	}
+	all := lists.Below(len(at))
+	d, err := s.newDrawing(ctx, at, known.at(at), input, slices.Repeat([]float64{1}, len(s.targets)))
+	if err != nil {
+		return policy.Scores{}, err
+	}
+	if err := d.draw(ctx, all); err != nil {
+		return policy.Scores{}, err
+	}
+	d.setFunctions(input, all)
+	return policy.Sampled(input), nil
+}
+
 // setFunctions sets the functions of an input at its places.
 func (d *drawing) setFunctions(input *policy.Input, places []int) {
 	input.Functions = make([][]float64, len(d.functions))

@@ -54,7 +54,7 @@ func (s *decision) maximise(ctx context.Context, known Known) (maximum, error) {
 	if !s.tried()(found.place) {
 		return found, nil
 	}
-	settled, err := s.bestOf(ctx, slices.Concat(s.diverse(), []Place{found.place, s.incumbent.place}), known)
+	settled, err := s.bestOf(ctx, slices.Concat(s.diverse(shortlistSpread, 1), []Place{found.place, s.incumbent.place}), known)
 	if errors.Is(err, ErrNoneAllowed) || err == nil && !settled.among.dropped {
 		return found, nil
 	}
@@ -368,50 +368,83 @@ func (s *decision) nearestFreshArm(u []float64, keeps func(Place) bool) (Place, 
 // When the optimum has been found, all trials of a batch would lie there to the sixth digit: a
 // pending trial leaves hardly any uncertainty near it, and the rest of the space promises even
 // less. Where so little can be gained, the next trial keeps a distance of leastDistance, in some
-// unit coordinate, from every pending one, and keeps the limits with probability safeEnough:
-// exploring elsewhere should not cost trials beyond a limit.
+// unit coordinate, from every pending one, and is the best of a joint draw of the functions given
+// the readings alone. So trials lie where the optimum may be, as often as it may be there.
 const (
 	leastDistance = 0.02
+	// It is drawn over elsewhereSpread space-filling points, others for each trial, and over
+	// elsewhereNear times as many points around the incumbent as a search starts from, most of which
+	// lie too near to pending trials.
+	elsewhereSpread = 128
+	elsewhereNear   = 4
 	// diverse has fewestDiverse space-filling points at least, and more within diverseWork
 	// multiplications.
 	fewestDiverse = 64
 	diverseWork   = 4_000_000_000
 )
 
-// diverse returns the shortlist, if there is one, else as many space-filling points and points
-// around the incumbent. Beyond some thousand rounds there are fewer, since each costs O(n²).
-func (s *decision) diverse() []Place {
-	if s.shortlist != nil {
-		return s.shortlist.places
-	}
+// diverse returns so many space-filling points, and near times as many points around the incumbent
+// as a search starts from. Beyond some thousand rounds there are fewer, since each costs O(n²).
+func (s *decision) diverse(spread, near int) []Place {
 	n, seed := len(s.history.Rounds), s.draw(s.Round()).Seed
-	count := min(shortlistSpread, max(fewestDiverse, diverseWork/(n*n)))
-	return s.placesOf(s.cfg.overhanging(count, seed), s.nearIncumbent(s.effort().near, seed))
+	count := min(spread, max(fewestDiverse, diverseWork/(n*n)))
+	return s.placesOf(s.cfg.overhanging(count, seed), s.nearIncumbent(near*s.effort().near, seed))
 }
 
-// diversified returns the best untried place that lies apart from all pending trials, or found
-// where there is none.
+// diversified returns the place elsewhere that is best in a joint draw of the functions (Thompson
+// sampling), or found where there is none. Its value is the usual score.
 func (s *decision) diversified(ctx context.Context, known Known, found maximum) (maximum, error) {
-	among := found.among
-	if among == nil {
-		var err error
-		if among, err = s.scoreList(ctx, s.diverse(), known); errors.Is(err, ErrNoneAllowed) {
-			return found, nil
-		} else if err != nil {
-			return maximum{}, err
-		}
+	told := &decision{view: s.shown.view, shown: s.shown, works: s.works}
+	at, err := s.elsewhere(ctx, told, known)
+	if err != nil || len(at) == 0 {
+		return found, err
 	}
+	scores, err := told.drawAll(ctx, at, known, s.draw(s.Round()))
+	if err != nil {
+		return maximum{}, err
+	}
+	best := Argmax(scores.Value, nil, scores.Allowed, false)
+	if best < 0 {
+		best = Argmax(scores.Fallback, nil, slices.Repeat([]bool{true}, len(at)), false)
+	}
+	chosen, err := s.scoreList(ctx, at[best:best+1], known)
+	if err != nil {
+		return maximum{}, err
+	}
+	return maximum{place: at[best], value: chosen.scores.Value[0], draw: chosen.draw, reason: policy.Apart}, nil
+}
+
+// elsewhere lists untried places apart from all pending trials that keep all limits with probability
+// safeEnough by the readings told: exploring should not cost trials beyond a limit. Of the many wells
+// of a plate, which are to cover where the best may lie, P(x)^w ≥ ½ is asked, w being the caution: the
+// best often lies at a limit. P(x) includes how surely a trial works, as in the score. None has a risk
+// that the decision may not take.
+func (s *decision) elsewhere(ctx context.Context, told *decision, known Known) ([]Place, error) {
 	pending, _ := s.pendingPlaces()
-	tried, least := s.tried(), math.Log(safeEnough)
-	elsewhere, err := s.bestWhere(among, func(i int) bool {
-		near := func(p Place) bool { return search.Within(leastDistance, p.U, among.at[i].U) }
-		return among.scores.Allowed[i] && among.scores.Fallback[i] >= least && !slices.ContainsFunc(pending, near) && !tried(among.at[i])
+	tried := s.tried()
+	at := slices.DeleteFunc(s.diverse(elsewhereSpread, elsewhereNear), func(p Place) bool {
+		near := func(q Place) bool { return search.Within(leastDistance, p.U, q.U) }
+		return !s.cfg.Space.offers(p) || s.isAvoided(p) || tried(p) || slices.ContainsFunc(pending, near)
 	})
-	if errors.Is(err, ErrNoneAllowed) {
-		return found, nil
+	if len(at) == 0 {
+		return nil, nil
 	}
-	elsewhere.reason = policy.Apart
-	return elsewhere, err
+	input, err := told.inputAt(ctx, at, known.at(at), Draw{})
+	if err != nil {
+		return nil, err
+	}
+	if input.TooRisky, err = s.tooRisky(ctx, at, nil); err != nil {
+		return nil, err
+	}
+	scores, err := told.score(input)
+	if err != nil {
+		return nil, err
+	}
+	least := math.Log(safeEnough)
+	if len(pending) > manyPending {
+		least = -math.Ln2 / s.settings.Value("caution", "")
+	}
+	return lists.At(at, lists.Where(len(at), func(i int) bool { return scores.Allowed[i] && scores.Fallback[i] >= least })), nil
 }
 
 // record returns the record of choosing a place, with the numbers behind it.

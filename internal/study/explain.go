@@ -281,11 +281,11 @@ func (e explanation) whyChosen() string {
 	case policy.Improve:
 		return e.whyImproves()
 	case policy.Apart:
-		such := "such points"
+		such := "points"
 		if learned != nil {
-			such = "the points there that are likely to keep " + keptWithin(learned)
+			such += " that are likely to keep " + keptWithin(learned) + ","
 		}
-		return fmt.Sprintf("Chosen away from the waiting trials, near which hardly anything is left to gain: of %s it promises the largest improvement of %s%s.", such, objective, e.improvementOver())
+		return fmt.Sprintf("Chosen away from the waiting trials, near which hardly anything is left to gain: of the other %s it is the best in one random draw of what %s could be, given the results so far, so that the waiting trials cover where the best may lie.", such, both)
 	case policy.Settled:
 		sure, best := "", "the best so far"
 		if number := e.Decision.Incumbent; number > 0 && e.remark(number) != "" {

@@ -124,7 +124,7 @@ func TestEveryReasonHasItsSentence(t *testing.T) {
 		policy.Seed:        "Drawn among the safe settings, from which this algorithm learns yield and impurity first. No trial",
 		policy.Sample:      "best in one random draw of what yield and impurity could be",
 		policy.Improve:     "best chance to keep impurity within the limit",
-		policy.Apart:       "away from the waiting trials, near which hardly anything is left to gain: of the points there that are likely to keep impurity within the limit it promises the largest improvement of yield.",
+		policy.Apart:       "near which hardly anything is left to gain: of the other points that are likely to keep impurity within the limit, it is the best in one random draw of what yield and impurity could be, given",
 		policy.Space:       "Chosen to fill the space; this algorithm does not use the results.",
 		policy.Settled:     "hardly anything is left to gain: of the points not tried yet, and of those whose chance to stay within the limit on impurity is no less than that of the best so far, it promises most.",
 		policy.Restart:     "spread trials over the whole space once more: the region around the best of the last search shrank to nothing without anything better.",
@@ -286,7 +286,7 @@ func TestWhatIsKnownBeforehandIsNotLearned(t *testing.T) {
 		policy.Seed:    "learns yield first.",
 		policy.Sample:  "one random draw of what yield could be, given",
 		policy.Improve: "again: to know whether they are as good as they seem is worth more",
-		policy.Apart:   "of such points it promises",
+		policy.Apart:   "of the other points it is the best in one random draw of what yield could be",
 	} {
 		p := predicted(reason)
 		p.KnownValues = map[string]float64{"impurity": 0.2}

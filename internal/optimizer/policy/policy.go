@@ -380,8 +380,8 @@ const (
 	Seed        = "seed"         // drawn among the safe settings
 	Sample      = "sample"       // best in a random draw from the posterior
 	Improve     = "improve"      // largest expected improvement
-	Apart       = "apart"        // likewise, among places apart from the trials that wait
-	Settled     = "settled"      // likewise, among places not tried and those as sure to keep the limits as the best
+	Apart       = "apart"        // best in a random draw from the posterior, among places apart from the trials that wait
+	Settled     = "settled"      // largest expected improvement among places not tried and those as sure to keep the limits as the best
 	Space       = "space"        // space filling or random by design
 	Restart     = "restart"      // space filling, where a search that came to its end starts again
 	Own         = "own"          // a person's choice

@@ -177,6 +177,12 @@ func (a trustRegion) Score(s *Input) (Scores, error) {
 	if s.Functions == nil {
 		return Scores{Reason: Restart, Value: lists.Map(s.Set.Points, func(u []float64) float64 { return -s.Set.Dissimilarity(u, s.Set.Design()) })}, nil
 	}
+	return Sampled(s), nil
+}
+
+// Sampled are the scores of places by the functions drawn there: the reward where all limits are
+// kept, else −Σ_j [g_j]⁺.
+func Sampled(s *Input) Scores {
 	f := s.Functions[0]
 	scores := Scores{Value: f, Allowed: make([]bool, len(f)), Fallback: make([]float64, len(f)), Reason: Sample}
 	for i := range f {
@@ -185,7 +191,7 @@ func (a trustRegion) Score(s *Input) (Scores, error) {
 		}
 		scores.Allowed[i] = scores.Fallback[i] == 0
 	}
-	return scores, nil
+	return scores
 }
 
 // considered is the largest number of places that functions are drawn over; of more, as many are

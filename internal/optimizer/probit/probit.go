@@ -46,7 +46,8 @@ const (
 	settled        = 1e-6 // change of mean/√(1 + variance) at all outcomes, below which a sweep is the last
 	leastPrecision = 1e-10
 	// A sweep goes this part of the way that each density would go by itself, less after every sweep
-	// that changed more than the one before: all go at once, and those of near points the same way.
+	// that did not change clearly less than the one before: all go at once, and those of near points
+	// the same way, too far and back for ever if nothing slows them.
 	firstPart, slower = 0.7, 0.8
 )
 
@@ -78,7 +79,7 @@ func Fit(ctx context.Context, k *kernel.Function, inputs [][]float64, yes []bool
 		if change < settled {
 			break
 		}
-		if change > last {
+		if change > slower*last {
 			part *= slower
 		}
 	}

@@ -3,10 +3,13 @@ package probit
 import (
 	"context"
 	"math"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
 
+	"headroom/internal/lists"
 	"headroom/internal/must"
 	"headroom/internal/optimizer/kernel"
 )
@@ -105,6 +108,35 @@ func TestTwoOutcomes(t *testing.T) {
 			rt.Errorf("mean %g, variance %g, want %g and %g", means[0], variances[0], mean, want)
 		}
 	})
+}
+
+// TestSweepsSettle: where all trials failed, near each other for a kernel that is so smooth, sweeps
+// come to the same end as far slower ones, and do not go to and fro until none is left.
+func TestSweepsSettle(t *testing.T) {
+	t.Parallel()
+	ctx, random := context.Background(), rand.New(rand.NewPCG(1, 3))
+	inputs := lists.Of(60, func(int) []float64 { return []float64{random.Float64(), random.Float64()} })
+	k, X, prior := must.Get(kernel.New("matern52", []float64{2, 2}, 16))(t), kernel.InputsOf(inputs), -7.3
+	model := must.Get(Fit(ctx, k, inputs, make([]bool, len(inputs)), prior))(t)
+	means, _ := must.Get2(model.Predict(ctx, X))(t)
+
+	slow, all := &Model{mean: prior}, slices.Repeat([]site{{precision: leastPrecision}}, len(inputs))
+	var settledMeans []float64
+	for range 400 {
+		must.Do(t, slow.regress(ctx, k, inputs, all))
+		at, variances := must.Get2(slow.Predict(ctx, X))(t)
+		for i, s := range all {
+			next, _ := s.next(at[i], variances[i], false)
+			all[i].precision += 0.1 * (next.precision - s.precision)
+			all[i].pull += 0.1 * (next.pull - s.pull)
+		}
+		settledMeans = at
+	}
+	for i, mean := range means {
+		if math.Abs(mean-settledMeans[i]) > 1e-3 {
+			t.Errorf("the mean at outcome %d is %g, slowly %g", i, mean, settledMeans[i])
+		}
+	}
 }
 
 // TestOutcomesTeach: the chance rises where it worked, falls where it failed, less far away;

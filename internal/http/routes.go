@@ -73,8 +73,8 @@ func (s *Server) routes(a *api.API, p *pages.Site) []route {
 		call("browseDocument", "GET", "/api/v1/docs", Public).forAnybody(),
 
 		// The pages and forms of browsers, and what pages are made with.
-		page("GET", "/static/*", Public, p.StaticFile).forAnybody(),
-		page("GET", "/", SignedIn, p.Home),
+		page("GET", "/static/*", Public, pages.StaticFile).forAnybody(),
+		page("GET", "/", SignedIn, pages.Home),
 
 		page("GET", "/sign-in", Public, s.signInPage),
 		page("GET", "/sign-in/{secret}", Public, s.linkPage),

@@ -24,7 +24,7 @@ type NumberedTelling struct {
 }
 
 func (s *Service) Tell(ctx context.Context, cmd Command, id string, number int, told ledger.Telling) (*ledger.Snapshot, error) {
-	if err := s.checkObservedAt(told).Err(); err != nil {
+	if err := checkObservedAt(told, s.now()).Err(); err != nil {
 		return nil, err
 	}
 	told = withMetrics(told)
@@ -41,7 +41,7 @@ func (s *Service) Tell(ctx context.Context, cmd Command, id string, number int, 
 func (s *Service) TellMany(ctx context.Context, cmd Command, id string, told []NumberedTelling) (*ledger.Snapshot, error) {
 	var faults design.Faults
 	for i, telling := range told {
-		faults = append(faults, s.checkObservedAt(telling.Telling).Within(fmt.Sprintf("trials[%d]", i))...)
+		faults = append(faults, checkObservedAt(telling.Telling, s.now()).Within(fmt.Sprintf("trials[%d]", i))...)
 		told[i].Telling = withMetrics(telling.Telling)
 	}
 	if err := faults.Err(); err != nil {
@@ -64,8 +64,8 @@ const clockSkew = 24 * time.Hour
 
 // checkObservedAt returns a fault if the time of observation lies in the future: nothing could
 // correct it later.
-func (s *Service) checkObservedAt(told ledger.Telling) (faults design.Faults) {
-	if at := told.ObservedAt; at != nil && at.After(s.now().Add(clockSkew)) {
+func checkObservedAt(told ledger.Telling, now time.Time) (faults design.Faults) {
+	if at := told.ObservedAt; at != nil && at.After(now.Add(clockSkew)) {
 		faults.Add("observed_at", at.Format(time.RFC3339), "is more than a day ahead of the server's clock")
 	}
 	return faults

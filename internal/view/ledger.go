@@ -42,30 +42,24 @@ func (v Facts) Ledger() templates.Ledger {
 	return list
 }
 
-// entries puts the entries at hand into words, newest first.
+// entries puts the entries at hand into words, newest first. Who may take back what was saved is led
+// there from the newest at hand of those written together.
 func (v Facts) entries() (list []templates.LedgerEntry) {
+	takesBack := v.Head.Operates && v.Snap.State != ledger.Archived && v.At == 0 && !v.Paper
 	for i, event := range slices.Backward(v.Entries) {
 		entry := v.entryOf(event)
-		_, last, numbers := v.Snap.Together(event.Seq)
-		if v.takesBack() && len(numbers) > 1 && (i+1 == len(v.Entries) || v.Entries[i+1].Seq > last) { // the newest at hand of those written together
-			entry.Together, entry.TakeBack = len(numbers), v.undoURL(event.Seq)
+		if takesBack {
+			_, last, numbers := v.Snap.Together(event.Seq)
+			if len(numbers) > 1 && (i+1 == len(v.Entries) || v.Entries[i+1].Seq > last) {
+				entry.Together, entry.TakeBack = len(numbers), v.Head.URL("/undo?event="+strconv.FormatInt(event.Seq, 10))
+			}
 		}
 		list = append(list, entry)
 	}
 	return list
 }
 
-// takesBack tells whether the viewer may take back here what was saved.
-func (v Facts) takesBack() bool {
-	return v.Head.Operates && v.Snap.State != ledger.Archived && v.At == 0 && !v.Paper
-}
-
-// undoURL is the page that takes back what was written together with an event.
-func (v Facts) undoURL(seq int64) string {
-	return v.Head.URL("/undo?event=" + strconv.FormatInt(seq, 10))
-}
-
-// Undo is that page.
+// Undo is the page that takes back what was written together with an event.
 func (v Facts) Undo(event ledger.Event) templates.UndoPage {
 	first, last, numbers := v.Snap.Together(event.Seq)
 	return templates.UndoPage{Study: v.Head, Event: event.Seq, By: event.By, At: v.stamp(event.At),

@@ -338,7 +338,7 @@ func (s People) EndSession(r *http.Request) error {
 }
 
 // Home redirects to what the caller may see.
-func (s *Site) Home(w http.ResponseWriter, r *http.Request) error {
+func Home(w http.ResponseWriter, r *http.Request) error {
 	if who, _ := request.Caller(r); who.StudyID != "" {
 		return GoTo(w, r, "/studies/"+who.StudyID)
 	}

@@ -483,7 +483,7 @@ func gzipped(plain []byte) []byte {
 }
 
 // StaticFile serves a static file. Browsers may keep it for good if its address names its content.
-func (s *Site) StaticFile(w http.ResponseWriter, r *http.Request) error {
+func StaticFile(w http.ResponseWriter, r *http.Request) error {
 	name := chi.URLParam(r, "*")
 	file, there := assets()[name]
 	if !there {

@@ -328,8 +328,7 @@ func (v Tried) decisionFacts() (facts []templates.Fact) {
 			fmt.Sprintf("of %s alone, on average over trial %d, which all points are compared with; a worse result counts as no improvement", objective, decision.Incumbent))
 	}
 	if decision.Acquisition != nil {
-		algorithm, _ := policy.Find(decision.Algorithm)
-		add("Score (acquisition)", words.Rough(*decision.Acquisition), words.Either(algorithm.Compares, "the logarithm of what was maximised", "what was maximised"))
+		add("Score (acquisition)", words.Rough(*decision.Acquisition), scoreMeaning(decision))
 	}
 	if decision.RunnerUp != nil {
 		add("Runner-up", settingsLine(*v.Snap.InUnitsOf(decision.Seen), decision.RunnerUp.Parameters), "score "+words.Rough(decision.RunnerUp.Acquisition))
@@ -337,6 +336,17 @@ func (v Tried) decisionFacts() (facts []templates.Fact) {
 	add("Random seed", strconv.FormatUint(decision.RandomSeed, 10), "")
 	add("Engine", decision.Engine, "version of the optimizer")
 	return facts
+}
+
+func scoreMeaning(decision *ledger.Decision) string {
+	algorithm, _ := policy.Find(decision.Algorithm)
+	switch {
+	case decision.Reason == policy.Apart:
+		return "the logarithm of what is otherwise maximised; here a random draw was"
+	case algorithm.Compares:
+		return "the logarithm of what was maximised"
+	}
+	return "what was maximised"
 }
 
 func modelTable(d design.Definition, decision *ledger.Decision) templates.Table {

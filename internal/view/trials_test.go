@@ -9,6 +9,7 @@ import (
 
 	"headroom/internal/lists"
 	"headroom/internal/must"
+	"headroom/internal/optimizer/policy"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -350,6 +351,16 @@ func TestManyColumnsFold(t *testing.T) {
 		}
 		if letters := lettersAbreast(table); letters > lettersOnScreen != c.screen || letters > lettersOnPaper != c.report {
 			t.Errorf("%d columns of %s need %d letters", c.columns, c.value, letters)
+		}
+	}
+}
+
+// TestAScoreSaysWhetherItWasMaximised: where a random draw chose, the score beside it was not.
+func TestAScoreSaysWhetherItWasMaximised(t *testing.T) {
+	t.Parallel()
+	for reason, want := range map[string]string{policy.Improve: "the logarithm of what was maximised", policy.Apart: "here a random draw was"} {
+		if said := scoreMeaning(&ledger.Decision{Algorithm: "log-cei", Reason: reason}); !strings.HasSuffix(said, want) {
+			t.Errorf("of a score of %s it says %q", reason, said)
 		}
 	}
 }

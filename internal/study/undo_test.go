@@ -139,6 +139,24 @@ func TestWhatWasSaidSinceStays(t *testing.T) {
 		"4 failed 33 chance spilled", "5 abandoned 34  odd", "6 abandoned 35  wrong file", "7 completed impurity 0.1 yield 76 35  "})
 }
 
+// TestAnEndingSaidSinceStays: a trial whose result was taken back, and which failed afterwards, is not
+// told that result again.
+func TestAnEndingSaidSinceStays(t *testing.T) {
+	t.Parallel()
+	b := undoBench(t)
+	b.ask(1)
+	b.tell(1, map[string]float64{"yield": 70, "impurity": 0.3})
+	b.undo(t, b.snap.Version)
+	back := b.snap.Version
+	b.must(ruleClose(b.snap, ledger.Failed, ledger.ClosedData{Number: 1, Reason: "spilled", Cause: ledger.ByChance}))
+	if _, _, err := b.service.UndoMany(t.Context(), Command{}, "bench", Undoing{back, "again"}); !errors.Is(err, ErrConflict) || !strings.Contains(err.Error(), "nothing to take back") {
+		t.Errorf("taken back again: %v", err)
+	}
+	if is := b.snap.Trial(1); is.Status != ledger.StatusFailed || len(is.Metrics) > 0 {
+		t.Errorf("the trial is %s, with %v", is.Status, is.Metrics)
+	}
+}
+
 // TestResultsByNumberAreTakenBack: trials are as they were before the table told of them, and as it
 // told them once more if that is taken back.
 func TestResultsByNumberAreTakenBack(t *testing.T) {

@@ -63,7 +63,7 @@ func (v Facts) entries() (list []templates.LedgerEntry) {
 func (v Facts) Undo(event ledger.Event) templates.UndoPage {
 	first, last, numbers := v.Snap.Together(event.Seq)
 	return templates.UndoPage{Study: v.Head, Event: event.Seq, By: event.By, At: v.stamp(event.At),
-		Entries: words.Either(first == last, fmt.Sprintf("entry %d", first), fmt.Sprintf("entries %d to %d", first, last)), Trials: words.Either(len(numbers) == 0, "no trial", trialsInWords(numbers))}
+		Entries: words.Either(first == last, fmt.Sprintf("entry %d", first), fmt.Sprintf("entries %d to %d", first, last)), Trials: words.Either(len(numbers) == 0, "no trial", TrialsInWords(numbers))}
 }
 
 func (v Facts) entryOf(event ledger.Event) templates.LedgerEntry {
@@ -387,7 +387,7 @@ func UndoConsequences(snap *ledger.Snapshot, impact study.Impact) *templates.Con
 		{impact.Undone.Since, "%s has later entries, and what they say stays.", "%s have later entries, and what they say stays."},
 	} {
 		if len(part.numbers) > 0 {
-			said = append(said, design.Capitalised(fmt.Sprintf(words.Either(len(part.numbers) == 1, part.one, part.many), trialsInWords(part.numbers))))
+			said = append(said, design.Capitalised(fmt.Sprintf(words.Either(len(part.numbers) == 1, part.one, part.many), TrialsInWords(part.numbers))))
 		}
 	}
 	out.Summary = strings.Join(said, " ") + madeFrom("what would be taken back", impact) + rest
@@ -449,7 +449,7 @@ func ChangeConsequences(snap *ledger.Snapshot, impact study.Impact) *templates.C
 	say := func(turned []study.TurnedTrial, sentence string, is func(feasible *bool) bool) {
 		numbers := lists.Pick(turned, func(t study.TurnedTrial) (int, bool) { return t.Number, is(t.After) })
 		if len(numbers) > 0 {
-			said = append(said, design.Capitalised(fmt.Sprintf(sentence, trialsInWords(numbers))))
+			said = append(said, design.Capitalised(fmt.Sprintf(sentence, TrialsInWords(numbers))))
 		}
 	}
 	breaks := func(feasible *bool) bool { return feasible != nil && !*feasible }
@@ -497,8 +497,8 @@ func ForecastOf(snap *ledger.Snapshot, decision *ledger.Decision, beforehand map
 	return shown
 }
 
-// trialsInWords names trials, only the first few if there are many.
-func trialsInWords(numbers []int) string {
+// TrialsInWords names trials, only the first few if there are many.
+func TrialsInWords(numbers []int) string {
 	if len(numbers) == 1 {
 		return fmt.Sprintf("trial %d", numbers[0])
 	}

@@ -279,7 +279,7 @@ func (p *progressPanels) multiplierPanel(limits []int) (panel chart.Panel, notes
 		why := "what each decision used is on its trial’s page"
 		if others != nil {
 			with = append(with, p.Snap.Definition.Algorithm.Name)
-			why = fmt.Sprintf("another algorithm chose %s, by the numbers on %s", trialsInWords(others), words.Either(len(others) == 1, "its page", "their pages"))
+			why = fmt.Sprintf("another algorithm chose %s, by the numbers on %s", TrialsInWords(others), words.Either(len(others) == 1, "its page", "their pages"))
 		}
 		if moved {
 			with = append(with, "today’s limits")
@@ -312,7 +312,7 @@ func countingWords(others []int, end string) string {
 	if len(others) == 0 {
 		return ""
 	}
-	return ", counting " + trialsInWords(others) + " of another algorithm" + end
+	return ", counting " + TrialsInWords(others) + " of another algorithm" + end
 }
 
 // violationsByRound lists the trials that break a limit as it is now, by which multipliers go,
@@ -370,13 +370,13 @@ func multiplierWords(path []float64, breaking map[int][]int, now float64, atCeil
 	case rises == 0:
 		text += words.Either(falls == 0, " It has not moved.", " It has only fallen.")
 	case len(others) == 0:
-		text += " It rose after " + trialsInWords(broken) + ", which broke the limit."
+		text += " It rose after " + TrialsInWords(broken) + ", which broke the limit."
 	case rises == len(path)-1:
 		text += " It rose after every trial, whether the limit was broken or not, as the algorithm’s rule has it."
 	case len(broken) == 0:
-		text += " It rose after " + trialsInWords(others) + ", not for a reading beyond the limit but as the algorithm’s rule has it."
+		text += " It rose after " + TrialsInWords(others) + ", not for a reading beyond the limit but as the algorithm’s rule has it."
 	default:
-		text += fmt.Sprintf(" It rose after %s, which broke the limit, and after %s, as the algorithm’s rule has it.", trialsInWords(broken), design.Count(len(others), "other", "others"))
+		text += fmt.Sprintf(" It rose after %s, which broke the limit, and after %s, as the algorithm’s rule has it.", TrialsInWords(broken), design.Count(len(others), "other", "others"))
 	}
 	if falls > 0 && rises > 0 {
 		text += fmt.Sprintf(" It fell after %s.", design.Count(falls, "trial", "trials"))

@@ -14,7 +14,6 @@ import (
 
 	"headroom/internal/http/forms"
 	"headroom/internal/http/request"
-	"headroom/internal/lists"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -322,9 +321,8 @@ func (s *Site) Import(w http.ResponseWriter, r *http.Request, v view.Facts, form
 			if len(result.Doubts) > 0 {
 				page.Ready, page.Doubts = oddRows, shownRows(result.Doubts, fields)
 			}
-			if n := len(result.Corrected); n > 0 {
-				numbers := design.Shorten(design.Listed(lists.Map(result.Corrected, strconv.Itoa), "and"))
-				page.Ready += " It corrects results of " + words.Either(n == 1, "trial ", "trials ") + numbers + "."
+			if len(result.Corrected) > 0 {
+				page.Ready += " It corrects results of " + view.TrialsInWords(result.Corrected) + "."
 			}
 			return err
 		},

@@ -24,6 +24,7 @@ type Accounts struct {
 // useResolution is the precision of times of last use, so that not every request writes.
 const useResolution = time.Minute
 
+// Authenticate identifies a token, session or share by its secret, and records its use.
 func (a *Accounts) Authenticate(ctx context.Context, secret string) (account.Identity, error) {
 	var who account.Identity
 	var expires, used *time.Time
@@ -215,6 +216,7 @@ func (a *Accounts) addPerson(ctx context.Context, q querier, name string, role a
 	return p, err
 }
 
+// SetRole changes a person's role from their next request on.
 func (a *Accounts) SetRole(ctx context.Context, personID string, role account.Role) error {
 	if err := account.CheckRole(role); err != nil {
 		return err
@@ -320,6 +322,7 @@ func (a *Accounts) Tokens(ctx context.Context) ([]account.Token, error) {
 		SELECT `+tokenColumns+` FROM credentials WHERE kind = 'token' ORDER BY created_at DESC, id`)
 }
 
+// RevokeToken ends a token at once.
 func (a *Accounts) RevokeToken(ctx context.Context, id string) error {
 	return a.changeOne(ctx, revoke+`kind = 'token' AND id = $2`, a.db.now(), id)
 }
@@ -393,6 +396,7 @@ func (a *Accounts) ForgetPINs(ctx context.Context, personID string) error {
 	})
 }
 
+// PINs returns the devices on which a person can sign in by a PIN, the last used first.
 func (a *Accounts) PINs(ctx context.Context, personID string) ([]account.PIN, error) {
 	return collect(ctx, a.db.in(ctx), pgx.RowToStructByPos[account.PIN], `
 		SELECT browser, last_used FROM pins WHERE person_id = $1 AND last_used > $2 ORDER BY last_used DESC, device`, personID, a.db.now().Add(-account.SessionLife))
@@ -474,6 +478,7 @@ func (a *Accounts) Sessions(ctx context.Context, personID string) ([]account.Ses
 		WHERE kind = 'session' AND person_id = $2 AND `+inForce+` ORDER BY used_at DESC, id`, a.db.now(), personID)
 }
 
+// EndSession signs a browser out at once.
 func (a *Accounts) EndSession(ctx context.Context, personID, id string) error {
 	return a.changeOne(ctx, revoke+`kind = 'session' AND person_id = $2 AND id = $3`, a.db.now(), personID, id)
 }
@@ -484,6 +489,7 @@ func (a *Accounts) CreateSignInLink(ctx context.Context, by account.Identity, pe
 	})
 }
 
+// CreateInvite makes a link that creates a person.
 func (a *Accounts) CreateInvite(ctx context.Context, by account.Identity, want account.NewInvite) (account.Link, string, error) {
 	now := a.db.now()
 	if err := want.Check(now); err != nil {
@@ -501,6 +507,7 @@ func (a *Accounts) Invites(ctx context.Context) ([]account.Link, error) {
 		SELECT `+linkColumns+` FROM credentials WHERE kind = 'invite' ORDER BY created_at DESC, id`)
 }
 
+// RevokeInvite ends an invite that nobody has used.
 func (a *Accounts) RevokeInvite(ctx context.Context, id string) error {
 	return a.changeOne(ctx, revoke+`kind = 'invite' AND id = $2`, a.db.now(), id)
 }
@@ -576,6 +583,7 @@ func (a *Accounts) Shares(ctx context.Context, studyID string) ([]account.Share,
 		SELECT `+shareColumns+` FROM credentials WHERE kind = 'share' AND study_id = $1 ORDER BY created_at DESC, id`, studyID)
 }
 
+// RevokeShare ends a link at once for everybody who has opened it.
 func (a *Accounts) RevokeShare(ctx context.Context, studyID, id string) error {
 	return a.changeOne(ctx, revoke+`kind = 'share' AND study_id = $2 AND id = $3`, a.db.now(), studyID, id)
 }

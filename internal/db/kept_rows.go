@@ -89,6 +89,7 @@ func (k *KeptRows) sizes(ctx context.Context, id string) (map[study.RowsKey]int6
 	return there, unavailable(ctx, err)
 }
 
+// Forget deletes everything stored for a study.
 func (k *KeptRows) Forget(ctx context.Context, id string) error {
 	_, err := k.db.in(ctx).Exec(ctx, `DELETE FROM kept_rows WHERE study_id = $1`, id)
 	return unavailable(ctx, err)

@@ -400,6 +400,7 @@ type flight[S Source[S]] struct {
 	err     error
 }
 
+// Now returns the urgency of the most urgent waiter.
 func (f *flight[S]) Now() scheduler.Urgency { return scheduler.Urgency(f.urgency.Load()) }
 
 type work struct {

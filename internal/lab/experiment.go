@@ -43,6 +43,7 @@ type Experiment struct {
 	Prior    *problems.Readings `json:"PriorTable,omitempty"` // readings whose correlation is the prior covariance; nil for those played
 }
 
+// T returns the number of rounds played.
 func (e Experiment) T() int {
 	if e.Horizon != 0 {
 		return e.Horizon

@@ -47,8 +47,10 @@ func init() {
 	design.ProvideSimulatedLabs(sync.OnceValue(func() []design.SimulatedLab { return append(labs(true), labs(false)...) }))
 }
 
+// Name returns the problem's name.
 func (f function) Name() string { return f.problem.Name }
 
+// Summary says what the problem tests.
 func (f function) Summary() string { return f.problem.Summary }
 
 // Study returns the definition with the simulated lab, the usual number of rounds, and the
@@ -124,6 +126,7 @@ func (f function) metrics() []string {
 	return append([]string{f.words.Objective}, f.in.Limits...)
 }
 
+// Truth returns every metric's value at settings in a trial, without noise.
 func (f function) Truth(number int, at design.Settings) map[string]float64 {
 	x := f.point(at)
 	truth := Values{f.words.Objective: f.in.Reward(number, x)}
@@ -133,8 +136,10 @@ func (f function) Truth(number int, at design.Settings) map[string]float64 {
 	return truth
 }
 
+// Best returns the best settings within the limits.
 func (f function) Best(number int) design.Settings { return f.settings(f.in.Optimum(number).Point) }
 
+// Read returns a reading of every metric that is read, and how late each comes.
 func (f function) Read(number int, at design.Settings, random *rand.Rand) map[string]design.SimulatedReading {
 	truth, x, read := f.Truth(number, at), f.point(at), map[string]design.SimulatedReading{}
 	for k, name := range f.metrics() {
@@ -147,6 +152,7 @@ func (f function) Read(number int, at design.Settings, random *rand.Rand) map[st
 	return read
 }
 
+// Brings returns the number from which the limits of a trial follow, if they are known before it.
 func (f function) Brings(random *rand.Rand) design.Brought {
 	if f.in.Given == nil {
 		return design.Brought{}
@@ -154,6 +160,7 @@ func (f function) Brings(random *rand.Rand) design.Brought {
 	return design.Brought{Context: map[string]float64{f.in.Given.Number: f.in.Given.Draw(random)}}
 }
 
+// StdDev returns the standard deviation of a reading of each metric, as the problem declares it.
 func (f function) StdDev() map[string]float64 {
 	sd := map[string]float64{}
 	for k, name := range f.metrics() {

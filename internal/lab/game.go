@@ -120,6 +120,7 @@ func (g Game) Play(ctx context.Context, asked func()) (*Record, error) {
 	return g.PlayOn(ctx, service, asked)
 }
 
+// PlayOn plays the game on a service.
 func (g Game) PlayOn(ctx context.Context, service *study.Service, asked func()) (*Record, error) {
 	snap, err := service.Create(ctx, rehearsalCommand, g.definition())
 	if err != nil {

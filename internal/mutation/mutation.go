@@ -29,6 +29,7 @@ type Target struct {
 // Of returns f as a target that tries mutations too.
 func Of(f *testing.F) *Target { return &Target{F: f} }
 
+// Add adds a seed.
 func (target *Target) Add(arguments ...any) {
 	target.Helper()
 	target.seeds = append(target.seeds, arguments)

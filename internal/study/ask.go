@@ -557,4 +557,5 @@ func (own OwnTrial) Place(c *design.Compiled, at string) (design.Settings, optim
 	return settings, there, append(faults, c.CheckRules(settings, there, at)...)
 }
 
+// MostAsked is how many trials one request can ask for.
 const MostAsked = 50

@@ -14,6 +14,7 @@ import (
 	"headroom/internal/study/ledger"
 )
 
+// Create makes a study with the given definition.
 func (s *Service) Create(ctx context.Context, cmd Command, def design.Definition) (*ledger.Snapshot, error) {
 	checked, err := def.WithUnits().Check()
 	if err != nil {
@@ -30,6 +31,7 @@ func (s *Service) Create(ctx context.Context, cmd Command, def design.Definition
 	return s.Derived.Put(first.After), nil
 }
 
+// Edit changes name, description or state.
 func (s *Service) Edit(ctx context.Context, cmd Command, id string, edit ledger.EditedData) (*ledger.Snapshot, error) {
 	ruled, err := ruleEdit(edit)
 	if err != nil {

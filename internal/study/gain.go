@@ -88,6 +88,7 @@ type PriceStep struct {
 	Parameters *design.Settings `json:"parameters"`
 }
 
+// PriceOf returns what moving the limit of that name would be worth.
 func (s *Models) PriceOf(ctx context.Context, snap *ledger.Snapshot, name string) (Price, error) {
 	c := snap.Compiled()
 	j := slices.IndexFunc(c.ConstraintNames, func(known string) bool { return strings.EqualFold(known, name) })

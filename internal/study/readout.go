@@ -48,6 +48,7 @@ type WorksState struct {
 	Chance *float64 `json:"chance"` // at the recommendation, 1 while none has failed; null without one, and from published algorithms, which ignore failures
 }
 
+// MetricState describes the model of a metric.
 type MetricState struct {
 	optimizer.Model
 	Kernel KernelReadout `json:"kernel"`
@@ -619,6 +620,7 @@ func (r *Readout) addRisks(c *design.Compiled, risks []optimizer.Risk) {
 	}
 }
 
+// HistoryRow is one round of a study.
 type HistoryRow struct {
 	Number          int                             `json:"number"`
 	Origin          ledger.Origin                   `json:"origin"`

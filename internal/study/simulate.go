@@ -186,6 +186,7 @@ func (s *Service) Simulated(id string) Progress {
 // StopSimulating ends the run under way, if any, after its present trial.
 func (s *Service) StopSimulating(id string) { s.Derived.Stop(simulating, id) }
 
+// DemoTrials is how many trials the simulated laboratory runs when the demo study is made.
 const DemoTrials = 24
 
 // DemoMishaps are the mistakes in the demo study, as they happen in laboratories.

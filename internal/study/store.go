@@ -130,6 +130,7 @@ type Mark struct {
 // String returns the mark as one word: microseconds since 1970, a dot, the id.
 func (m Mark) String() string { return strconv.FormatInt(m.UpdatedAt.UnixMicro(), 10) + "." + m.ID }
 
+// ParseMark parses the result of String.
 func ParseMark(text string) (Mark, error) {
 	at, id, dotted := strings.Cut(text, ".")
 	micros, err := strconv.ParseInt(at, 10, 64)

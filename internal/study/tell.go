@@ -18,11 +18,13 @@ import (
 	"headroom/internal/study/ledger"
 )
 
+// NumberedTelling is a telling with the number of its trial.
 type NumberedTelling struct {
 	Number int `json:"number"`
 	ledger.Telling
 }
 
+// Tell stores results of one trial.
 func (s *Service) Tell(ctx context.Context, cmd Command, id string, number int, told ledger.Telling) (*ledger.Snapshot, error) {
 	if err := checkObservedAt(told, s.now()).Err(); err != nil {
 		return nil, err

@@ -275,6 +275,7 @@ func (t Theorem) OnRegret() Theorem {
 	return t
 }
 
+// Counts returns how many assumptions are met, not met and unknown.
 func (t Theorem) Counts() (met, notMet, unknown int) {
 	count := map[policy.Standing]int{}
 	for _, f := range t.Findings {

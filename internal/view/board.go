@@ -37,6 +37,7 @@ func (v Facts) BelowNext() templates.Whole {
 	return whole
 }
 
+// Verified describes the last verification.
 func (v Facts) Verified() templates.Verified {
 	is := v.Board.Verification
 	last := is.Last
@@ -91,6 +92,7 @@ func differences(outcome study.Verification) (list []string) {
 // mostReportAmends how many a report.
 const mostAmends, mostReportAmends = 100, 500
 
+// MostAmends is how many of them are shown.
 func (v Facts) MostAmends() int { return words.Either(v.Paper, mostReportAmends, mostAmends) }
 
 // amends lists what was changed afterwards, newest first, beside what was there before:

@@ -25,6 +25,7 @@ const mostCards = 50
 // mostSaved is how many of the results saved just now are shown above the cards.
 const mostSaved = 3
 
+// Next is the section on what to do next.
 func (v Facts) Next() templates.Next {
 	d := v.Snap.Definition
 	next := templates.Next{Study: v.Head, AskKey: v.Key, Any: len(v.Snap.Trials) > 0, Context: ContextInputs(d), Idle: howTrialsEnded(v.Snap.Trials), Candidate: sampled(d)}
@@ -102,6 +103,7 @@ type Tried struct {
 	Trial *ledger.Trial
 }
 
+// Of returns the facts about one trial.
 func (v Facts) Of(t *ledger.Trial) Tried { return Tried{v, t} }
 
 // reasonLine says why a trial failed, was not run or was excluded, "" if no reason was given.
@@ -372,6 +374,7 @@ func ResultInput(d design.Definition, i int, metric string) templates.Input {
 // cannot.
 func MetricField(i int) string { return fmt.Sprintf("metric.%d", i) }
 
+// SettingField is the name of the field for parameter i.
 func SettingField(i int) string { return fmt.Sprintf("used.%d", i) }
 
 // UsedInputs are the fields for a trial's settings, filled in with its values except where somebody
@@ -403,6 +406,7 @@ func Typed(values url.Values, field string) bool {
 	return values.Has(field) && !(values.Has(was) && values.Get(field) == values.Get(was))
 }
 
+// SettingInput is the field for a parameter's value.
 func SettingInput(name string, p design.Parameter) templates.Input {
 	in := templates.Input{Name: name, Label: p.Name, Unit: p.Unit, Kind: "number", Signed: p.Low != nil && *p.Low < 0}
 	switch {

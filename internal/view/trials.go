@@ -254,6 +254,7 @@ func longestWord(text string) (letters int) {
 	return letters
 }
 
+// Page is the page of a trial.
 func (v Tried) Page() templates.TrialPage {
 	t, d := v.Trial, v.Snap.Definition
 	shown := templates.TrialPage{

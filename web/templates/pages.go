@@ -12,6 +12,7 @@ import (
 	"headroom/internal/study"
 )
 
+// StudiesPage lists the studies.
 type StudiesPage struct {
 	Page
 	Lines    []StudyLine
@@ -34,6 +35,7 @@ func (p StudiesPage) unlisted(none, archived string) string {
 // findFrom is the number of studies from which the list can be searched.
 const findFrom = 10
 
+// Searched tells whether the page offers a search.
 func (p StudiesPage) Searched() bool {
 	return p.Find != "" || p.Later || p.Next != "" || len(p.Lines) >= findFrom
 }
@@ -54,6 +56,7 @@ func (p StudiesPage) address(name, value string) string {
 	return "/studies?" + values.Encode()
 }
 
+// StudyLine is one study of the list.
 type StudyLine struct {
 	ID, Name, State string
 	Trials, Waiting string
@@ -66,6 +69,7 @@ type StudyLine struct {
 	Simulated       bool
 }
 
+// TrialPage is the page of one trial.
 type TrialPage struct {
 	Page
 	Study               StudyHead
@@ -130,14 +134,17 @@ type OwnPage struct {
 	Doubts                     Doubts
 }
 
+// Forecast is what is expected of a person's own settings before the trial is begun.
 type Forecast struct {
 	Metrics []ForecastLine
 	Chance  string // to stay within every limit
 	Shown   string // identifies the settings that it is for
 }
 
+// ForecastLine is what is expected of one metric.
 type ForecastLine struct{ Name, Reading, Limit string }
 
+// CorrectPage corrects a trial.
 type CorrectPage struct {
 	Page
 	Study             StudyHead
@@ -157,8 +164,10 @@ type Consequences struct {
 	Again   string // why it is shown again
 }
 
+// BeforeAfter is one thing that would change.
 type BeforeAfter struct{ Name, Before, After string }
 
+// ImportPage imports results from a spreadsheet.
 type ImportPage struct {
 	Page
 	Study            StudyHead
@@ -208,6 +217,7 @@ type PeoplePage struct {
 // Secret is shown once.
 type Secret struct{ Title, Text, Help string }
 
+// PersonLine is a person in the list.
 type PersonLine struct {
 	account.Person
 	Seen Stamp
@@ -215,11 +225,13 @@ type PersonLine struct {
 	Gave string // the links and tokens of theirs that disabling them ends, in words
 }
 
+// InviteLine is an open invite.
 type InviteLine struct {
 	account.Link
 	Expires Stamp
 }
 
+// TokenLine is a token in the list.
 type TokenLine struct {
 	account.Token
 	Study   string
@@ -227,6 +239,7 @@ type TokenLine struct {
 	Expires string
 }
 
+// SharesPage manages the read-only links to one study.
 type SharesPage struct {
 	Page
 	Study  StudyHead
@@ -235,11 +248,13 @@ type SharesPage struct {
 	Secret *Secret
 }
 
+// ShareLine is one read-only link.
 type ShareLine struct {
 	account.Share
 	Expires, Used Stamp
 }
 
+// AccountPage shows a person their devices.
 type AccountPage struct {
 	Page
 	Sessions []SessionLine
@@ -248,6 +263,7 @@ type AccountPage struct {
 	Secret   *Secret
 }
 
+// SessionLine is one signed-in browser.
 type SessionLine struct {
 	ID, Device string
 	Seen       Stamp
@@ -261,6 +277,7 @@ type SwitchPage struct {
 	To, Chosen string
 }
 
+// SwitchLine is a user of this browser.
 type SwitchLine struct {
 	ID, Name, Initials string
 	Now, Locked        bool // is signed in, has tried too many wrong PINs
@@ -274,6 +291,7 @@ type LinkPage struct {
 	Secure                        string // where the link has to be opened instead
 }
 
+// ProblemPage is an error.
 type ProblemPage struct {
 	Page
 	Heading, Detail string
@@ -459,6 +477,7 @@ func (b Board) awaits(name string) templ.Attributes {
 	return refreshed(b.moment("/board/"+name), "model-ready from:body, again")
 }
 
+// Verified is the result of the last verification.
 type Verified struct {
 	Study         StudyHead
 	Known         bool
@@ -491,6 +510,7 @@ type Amends struct {
 	More  string // how many earlier ones are left out, and where they are
 }
 
+// Amend is one thing changed, with what was there before.
 type Amend struct {
 	Number              int
 	URL                 string
@@ -549,6 +569,7 @@ type FormLine struct {
 	Scale      Scale
 }
 
+// Scale is advice on a parameter's scale; it is zero if there is none.
 type Scale struct {
 	Says  string
 	Offer string // the other scale: log or linear

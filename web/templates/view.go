@@ -61,11 +61,13 @@ type Form struct {
 	Sent    bool                // the values are those that were just sent
 }
 
+// Value returns the text typed into a field.
 func (f Form) Value(name string) string { return f.Values.Get(name) }
 
 // Fault returns what is wrong with a field, "" if nothing is.
 func (f Form) Fault(name string) string { return f.Errors[name] }
 
+// Like returns f with the fields of another form.
 func (f Form) Like(other Form) Form {
 	f.Inputs = other.Inputs
 	return f
@@ -81,10 +83,13 @@ func (f Form) Touched(inputs []Input) bool {
 	return f.AnyFault(inputs) || slices.ContainsFunc(inputs, func(in Input) bool { return f.Value(in.Name) != "" })
 }
 
+// Faulty tells whether anything is wrong with the form.
 func (f Form) Faulty() bool { return len(f.Errors) > 0 || f.General != "" }
 
+// Option is one choice of a list.
 type Option struct{ Value, Label string }
 
+// Input is one field of a form.
 type Input struct {
 	Name               string
 	Of                 string // prefix of the id, where several forms of a page have fields of that name
@@ -194,12 +199,15 @@ type StudyHead struct {
 	Clones   bool // the viewer may make studies
 }
 
+// URL is an address under the study.
 func (h StudyHead) URL(rest string) string { return "/studies/" + h.ID + rest }
 
+// TrialURL is an address under a trial of the study.
 func (h StudyHead) TrialURL(number int, rest string) string {
 	return h.URL("/trials/" + strconv.Itoa(number) + rest)
 }
 
+// StudyPage is the study page.
 type StudyPage struct {
 	Page
 	Study       StudyHead
@@ -317,6 +325,7 @@ func fitColumns(settings []Setting) bool {
 	})
 }
 
+// Card is one waiting trial.
 type Card struct {
 	Study               StudyHead
 	Number, ReplicateOf int
@@ -406,6 +415,7 @@ func (d Doubts) First() string {
 	return cmp.Or(lists.Map(d.List, func(doubt study.Doubt) string { return doubt.Field })...)
 }
 
+// Progress is the section on how well the study does.
 type Progress struct {
 	Empty      string // what will appear here, if there is nothing yet
 	Chart      Chart
@@ -441,6 +451,7 @@ type Trust struct {
 	Theorem      *Theorem // nil where no bound is drawn
 }
 
+// Drift is the drift test of a metric.
 type Drift struct {
 	Text  string
 	Offer string // address of the form that offers an algorithm for drift, "" if there is no reason
@@ -454,6 +465,7 @@ type Theorem struct {
 	Assumptions Table
 }
 
+// Trials is the table of trials.
 type Trials struct {
 	Filters           []Filter
 	Settings, Metrics []Column
@@ -481,12 +493,14 @@ func (t Trials) columns() []Column {
 	return columns
 }
 
+// Filter is a choice of what to list.
 type Filter struct {
 	Label, URL string
 	Part       string // address of the section alone, "" if the whole page has to be fetched
 	Current    bool
 }
 
+// TrialRow is one line of the table.
 type TrialRow struct {
 	Number                int
 	URL, Mark             string
@@ -513,6 +527,7 @@ type Ledger struct {
 	Note    string // how many other entries there are, in a file
 }
 
+// LedgerEntry is one event.
 type LedgerEntry struct {
 	Seq                    int64
 	At                     Stamp

@@ -187,6 +187,7 @@ func (r *Replica) Promote() {
 	r.Await(`SELECT NOT pg_is_in_recovery()`)
 }
 
+// Execute runs a statement.
 func (r *Replica) Execute(sql string, args ...any) {
 	r.t.Helper()
 	must.Do(r.t, r.ask(func(ctx context.Context, conn *pgx.Conn) error { _, err := conn.Exec(ctx, sql, args...); return err }))

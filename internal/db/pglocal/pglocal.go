@@ -46,6 +46,7 @@ const (
 // ErrInUse means that another program uses the data folder.
 var ErrInUse = errors.New("is in use by another copy of headroom: wait until that has started or ended, or set HEADROOM_DATA_DIR to another folder")
 
+// Server is a running private PostgreSQL.
 type Server struct {
 	URL string // with the password, so never to be shown
 

@@ -425,6 +425,7 @@ func (t *Typed) fill(b definitionForm) Fields {
 	return fields
 }
 
+// Showing returns what the form of a new study like d is filled in with.
 func Showing(d design.Definition) url.Values { return definitionForm{d: &d}.showing() }
 
 // ShowingChanges returns what the form of changes that lead to d is filled in with.
@@ -439,6 +440,7 @@ func (b definitionForm) showing() url.Values {
 	return values
 }
 
+// Blank returns what the form of a new study begins with.
 func Blank() url.Values {
 	values := Showing(design.Definition{Objective: design.Objective{Direction: "maximize"}})
 	setRows(values, parameters, rows{0: newRow[parameters], 1: newRow[parameters]})

@@ -73,6 +73,7 @@ func (fields Fields) Read(t *Typed) {
 	}
 }
 
+// Show returns what the form is filled in with.
 func (fields Fields) Show() url.Values {
 	values := url.Values{}
 	for _, f := range fields {
@@ -81,6 +82,7 @@ func (fields Fields) Show() url.Values {
 	return values
 }
 
+// Inputs returns the fields to draw.
 func (fields Fields) Inputs() []templates.Input {
 	return lists.Pick(fields, func(f Field) (templates.Input, bool) { return f.Input, !f.fixed })
 }
@@ -346,6 +348,7 @@ func (t *Typed) Saved(address string) string {
 	return address + "&saved=" + url.QueryEscape(t.Text(draftField))
 }
 
+// NewInvite returns the form of an invite.
 func NewInvite(into *account.NewInvite) Fields {
 	return Fields{
 		text("name", templates.Input{Label: "Name", Help: "As the ledger will call them"}, &into.Name).prefixed("invite"),
@@ -367,12 +370,14 @@ func NewToken(studies []templates.Option, into *account.NewToken) Fields {
 	}
 }
 
+// Roles returns the roles to choose from.
 func Roles() []templates.Option {
 	return lists.Map(account.Roles, func(role account.Role) templates.Option {
 		return templates.Option{Value: string(role), Label: role.Title()}
 	})
 }
 
+// NewShare returns the form of a read-only link.
 func NewShare(into *account.NewShare) Fields {
 	ends := &into.ExpiresAt
 	return Fields{
@@ -414,6 +419,7 @@ func NewImport(rows *string, options *study.ImportOptions) Fields {
 	}
 }
 
+// NewClosing returns the form that ends a trial or sets it aside.
 func NewClosing(kind, reason *string) Fields {
 	return Fields{text("kind", templates.Input{}, kind), text("reason", templates.Input{}, reason)}
 }

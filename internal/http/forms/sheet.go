@@ -49,6 +49,7 @@ func (r *boundedReader) Read(into []byte) (int, error) {
 // it.
 const decimalField = "decimal"
 
+// Decimals returns that field.
 func (t *Typed) Decimals() design.Decimals { return design.Decimals(t.Text(decimalField)) }
 
 // offerDecimals asks which decimal mark the table in a field has, by one of its ambiguous numbers.

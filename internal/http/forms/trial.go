@@ -23,6 +23,7 @@ type Trial struct {
 	Note, Reason               Field
 }
 
+// TrialForm returns the form of an existing trial.
 func TrialForm(snap *ledger.Snapshot, trial *ledger.Trial) Trial {
 	d := snap.Definition
 	form := Trial{snap: snap, trial: trial, Note: Field{Input: templates.Input{Name: "note", Label: "Note"}, path: "note"}}
@@ -37,6 +38,7 @@ func TrialForm(snap *ledger.Snapshot, trial *ledger.Trial) Trial {
 	return form
 }
 
+// NewTrialForm returns the form of a person's own point.
 func NewTrialForm(snap *ledger.Snapshot) Trial {
 	form := TrialForm(snap, &ledger.Trial{})
 	for i, f := range form.Settings {
@@ -53,10 +55,12 @@ func (form Trial) Holding() Trial {
 	return form
 }
 
+// All returns the fields in the order of the page.
 func (form Trial) All() Fields {
 	return slices.Concat(form.Settings, form.Context, form.Metrics, Fields{form.Note, form.Reason})
 }
 
+// Telling reads the results of a trial.
 func (t *Typed) Telling(form Trial) ledger.Telling {
 	telling := ledger.Telling{Metrics: t.readings(form), Parameters: t.settingsUsed(form), Note: t.Text(form.Note.Name)}
 	if t.OK() && len(telling.Metrics) == 0 && telling.Parameters == nil && telling.Note == "" {
@@ -65,6 +69,7 @@ func (t *Typed) Telling(form Trial) ledger.Telling {
 	return telling
 }
 
+// Own reads a person's own point.
 func (t *Typed) Own(form Trial) study.OwnTrial {
 	return study.OwnTrial{Parameters: t.settings(form), Note: t.Text(form.Note.Name), Brought: design.Brought{Context: t.Context(form)}, Metrics: t.readings(form)}
 }

@@ -73,6 +73,7 @@ func (t *Typed) takeChosenReading() {
 	t.Values.Del("meant")
 }
 
+// Pressed returns the value of the button that sent the form.
 func (t *Typed) Pressed() string { return t.Values.Get("do") }
 
 // Text returns what was typed into a field, without surrounding spaces.
@@ -261,6 +262,7 @@ func nonEmpty(texts []string) []string {
 	return lists.Pick(texts, func(text string) (string, bool) { return strings.TrimSpace(text), strings.TrimSpace(text) != "" })
 }
 
+// OK reports whether nothing is faulty so far.
 func (t *Typed) OK() bool { return len(t.faults) == 0 }
 
 // Err returns the faults as an error, for a form that is not shown again.
@@ -282,6 +284,7 @@ func (t *Typed) Place(faults []design.Fault, fields Fields) {
 	slices.SortStableFunc(t.order, func(a, b string) int { return at(a) - at(b) })
 }
 
+// General adds a fault of the form as a whole.
 func (t *Typed) General(message string) { t.general = append(t.general, message) }
 
 // FaultsAboveForm puts the faults of fields above the form, for a form that has no room beside
@@ -292,6 +295,7 @@ func (t *Typed) FaultsAboveForm() {
 	}
 }
 
+// Shown returns the form as the page shows it again.
 func (t *Typed) Shown() templates.Form {
 	form := templates.Form{Values: t.Values, Errors: t.faults, Meant: t.readingsOffered, General: strings.Join(t.general, "; "), Sent: true, First: t.focus}
 	if len(t.order) > 0 {
@@ -322,6 +326,7 @@ func (t *Typed) Fingerprint(from string) string {
 
 const unreadable = "The form cannot be read."
 
+// Read reads a posted form.
 func Read(r *http.Request) (*Typed, error) {
 	parse := r.ParseForm
 	if strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/form-data") {

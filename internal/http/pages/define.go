@@ -222,6 +222,7 @@ func (s *Site) takeOver(r *http.Request, v view.Facts, form *forms.Typed, showin
 
 func showingEdit(snap *ledger.Snapshot) url.Values { return forms.NewEdit(editableData(snap)).Show() }
 
+// Edit saves what was changed.
 func (s *Site) Edit(w http.ResponseWriter, r *http.Request, v view.Facts, form *forms.Typed) submission {
 	contested, failed := s.takeOver(r, v, form, showingEdit)
 	for _, name := range contested {

@@ -109,12 +109,14 @@ func Button(to string, do func(*http.Request) error) handler {
 	})
 }
 
+// StudyForm returns the handler of a form about the study in the path.
 func (s *Site) StudyForm(read func(http.ResponseWriter, *http.Request, view.Facts, *forms.Typed) submission) handler {
 	return s.WithStudy(func(w http.ResponseWriter, r *http.Request, v view.Facts) error {
 		return submit(w, r, func(form *forms.Typed) submission { return read(w, r, v, form) })
 	})
 }
 
+// TrialForm returns the handler of a form about the trial in the path.
 func (s *Site) TrialForm(read func(http.ResponseWriter, *http.Request, view.Tried, *forms.Typed) submission) handler {
 	return s.WithTrial(func(w http.ResponseWriter, r *http.Request, v view.Tried) error {
 		return submit(w, r, func(form *forms.Typed) submission { return read(w, r, v, form) })

@@ -154,6 +154,7 @@ func (s People) showingSecret(w http.ResponseWriter, r *http.Request) func(*temp
 	}
 }
 
+// RevokeInvite ends an invite that has not been used.
 func (s People) RevokeInvite(r *http.Request) error {
 	return s.Accounts.RevokeInvite(r.Context(), chi.URLParam(r, "link"))
 }
@@ -171,18 +172,22 @@ func (s People) MakeToken(w http.ResponseWriter, r *http.Request, form *forms.Ty
 	})
 }
 
+// RevokeToken ends a token.
 func (s People) RevokeToken(r *http.Request) error {
 	return s.Accounts.RevokeToken(r.Context(), chi.URLParam(r, "token"))
 }
 
+// ChangeRole gives somebody another role.
 func (s People) ChangeRole(w http.ResponseWriter, r *http.Request, form *forms.Typed) submission {
 	return s.changePerson(w, r, "role", func(id string) error { return s.Accounts.SetRole(r.Context(), id, account.Role(form.Text("role"))) })
 }
 
+// Disable ends somebody's access for now.
 func (s People) Disable(w http.ResponseWriter, r *http.Request, _ *forms.Typed) submission {
 	return s.changePerson(w, r, "disabled", func(id string) error { return s.Accounts.SetDisabled(r.Context(), id, true) })
 }
 
+// Enable gives it back.
 func (s People) Enable(w http.ResponseWriter, r *http.Request, _ *forms.Typed) submission {
 	return s.changePerson(w, r, "enabled", func(id string) error { return s.Accounts.SetDisabled(r.Context(), id, false) })
 }
@@ -246,6 +251,7 @@ func (s People) MakeShare(w http.ResponseWriter, r *http.Request, form *forms.Ty
 	}, func(form templates.Form) error { return s.showShares(w, r, http.StatusUnprocessableEntity, form, nil) })
 }
 
+// RevokeShare ends a read-only link.
 func (s People) RevokeShare(w http.ResponseWriter, r *http.Request, _ *forms.Typed) submission {
 	id := request.StudyID(r)
 	return submission{

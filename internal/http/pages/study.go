@@ -157,6 +157,7 @@ func (s *Site) section(p part, v view.Facts) func(ctx context.Context) (templ.Co
 	}
 }
 
+// StudyPart shows one section of the study page.
 func (s *Site) StudyPart(w http.ResponseWriter, r *http.Request, v view.Facts) error {
 	name := chi.URLParam(r, "part")
 	if _, there := parts[name]; !there && name != view.ModelPart {

@@ -279,6 +279,7 @@ func (s *Site) Ask(w http.ResponseWriter, r *http.Request, v view.Facts, form *f
 	}
 }
 
+// OwnPage shows the form of a person's own point.
 func (s *Site) OwnPage(w http.ResponseWriter, r *http.Request, v view.Facts) error {
 	return showOwn(w, r, http.StatusOK, v, templates.OwnPage{})
 }

@@ -65,6 +65,7 @@ func InQuery(err error) error {
 	return err
 }
 
+// InAddress reports whether the faults are of the query.
 func (p *Problem) InAddress() bool { return p.place == "query" }
 
 // Unavailable returns the problem of something that is likely to work again in a moment.

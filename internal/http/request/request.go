@@ -23,6 +23,7 @@ import (
 	"headroom/internal/study/design"
 )
 
+// MaxBody is the size in bytes of the largest body.
 const MaxBody = 8 << 20
 
 // MaxSeq is an upper bound of ledger sequence numbers that every reader of JSON represents exactly.
@@ -59,6 +60,7 @@ func Key(r *http.Request, text string, sent []byte) *study.IdempotencyKey {
 	return key
 }
 
+// StudyID returns the id of the study in the path.
 func StudyID(r *http.Request) string { return chi.URLParam(r, "id") }
 
 // At returns the ledger event after which the caller wants to see the study, 0 for the present.

@@ -154,6 +154,7 @@ func (s *Site) Token(role account.Role, studyID string) string {
 	}
 }
 
+// Answer is the answer to a request.
 type Answer struct {
 	Status int
 	Header http.Header
@@ -183,6 +184,7 @@ var NoRedirects = &http.Client{
 	Transport:     &http.Transport{DisableCompression: true},
 }
 
+// Request is what Call sends.
 func (s *Site) Request(ctx context.Context, method, path, token string, body any, headers ...string) *http.Request {
 	s.t.Helper()
 	var reader io.Reader
@@ -217,6 +219,7 @@ func (a Answer) Want(status int) Answer {
 	return a
 }
 
+// JSON decodes the body.
 func (a Answer) JSON() (out map[string]any) {
 	a.t.Helper()
 	a.Into(&out)

@@ -145,6 +145,7 @@ func (in *Instance) StandsStill() bool {
 	return in.Given == nil && in.Delay == 0 && in.Matrix == nil && len(in.Optima) == 1
 }
 
+// CostsAt returns g_j(x) in round t.
 func (in *Instance) CostsAt(t int, x []float64) []float64 {
 	g := make([]float64, len(in.Limits))
 	in.Costs(t, x, g)
@@ -220,6 +221,7 @@ func (in *Instance) bestArm(t int) (Optimum, error) {
 	return best, nil
 }
 
+// Within reports whether every limit is kept.
 func Within(g []float64) bool {
 	return !slices.ContainsFunc(g, func(v float64) bool { return v > 0 })
 }
@@ -269,10 +271,12 @@ func (in *Instance) Space() optimizer.Space {
 	return s
 }
 
+// Stepped reports whether a parameter has steps.
 func (in *Instance) Stepped() bool {
 	return slices.ContainsFunc(in.Axes, func(a Axis) bool { return a.Step > 0 })
 }
 
+// Unit maps a point to unit coordinates.
 func (in *Instance) Unit(x []float64) []float64 {
 	return lists.Of(len(x), func(k int) float64 { return (x[k] - in.Axes[k].Low) / (in.Axes[k].High - in.Axes[k].Low) })
 }
@@ -320,10 +324,12 @@ type Noise struct {
 	Draw func(random *rand.Rand, x []float64) float64
 }
 
+// Noiseless returns noise that is 0.
 func Noiseless() Noise {
 	return Noise{0, func(*rand.Rand, []float64) float64 { return 0 }}
 }
 
+// Gaussian returns normal noise.
 func Gaussian(variance float64) Noise {
 	sd := math.Sqrt(variance)
 	return Noise{variance, func(random *rand.Rand, _ []float64) float64 { return sd * random.NormFloat64() }}
@@ -356,6 +362,7 @@ func uniform(variance float64) Noise {
 // NoiseKinds lists the names that NoiseOf knows: student has heavy tails, uniform is bounded.
 var NoiseKinds = []string{"gaussian", "student", "uniform"}
 
+// NoiseOf returns the noise of a named kind.
 func NoiseOf(kind string, variance float64) (Noise, error) {
 	at := slices.Index(NoiseKinds, kind)
 	switch {

@@ -80,6 +80,7 @@ func (r *Readings) check() error {
 	return nil
 }
 
+// Write writes the table as CSV.
 func (r *Readings) Write(w io.Writer) error {
 	lines := [][]string{r.Names}
 	for _, row := range r.Rows {

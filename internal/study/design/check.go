@@ -58,6 +58,7 @@ func (c *checker) general() {
 	}
 }
 
+// CheckDescription says what makes text unfit as a study's description, "" if nothing does.
 func CheckDescription(text string) string {
 	if n := utf8.RuneCountInString(text); n > maxDescription {
 		return fmt.Sprintf("has %d characters; at most %d are allowed", n, maxDescription)

@@ -285,10 +285,12 @@ type givenCost struct {
 	value formula // of parameters and context; nil when sampled
 }
 
+// Metric returns the metric of that name.
 func (c *Compiled) Metric(name string) (m MetricInfo, there bool) {
 	return lists.Find(c.metrics, func(m MetricInfo) bool { return m.Name == name })
 }
 
+// HasParameters reports whether the study has all these parameters.
 func (c *Compiled) HasParameters(s Settings) bool {
 	for name := range s {
 		if _, known := c.space.index[name]; !known {

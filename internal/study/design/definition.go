@@ -44,6 +44,7 @@ type Definition struct {
 	SimulatedLab string `json:"simulated_lab,omitempty"`
 }
 
+// ParameterType is the kind of values that a parameter takes.
 type ParameterType string
 
 const (
@@ -53,6 +54,7 @@ const (
 	Remainder   ParameterType = "remainder" // Total minus the parameters named in Of
 )
 
+// Parameter is one setting of the experiment.
 type Parameter struct {
 	Name    string        `json:"name"`
 	Type    ParameterType `json:"type"`
@@ -74,8 +76,10 @@ type Value struct {
 	IsText bool
 }
 
+// Settings are parameter values by parameter name.
 type Settings map[string]Value
 
+// Objective is the metric to improve.
 type Objective struct {
 	Metric    string `json:"metric"`
 	Direction string `json:"direction"` // maximize or minimize
@@ -128,6 +132,7 @@ type RecordedMetric struct {
 	Plausible []float64 `json:"plausible,omitempty"` // see Objective
 }
 
+// Algorithm is the name of an algorithm with its settings.
 type Algorithm struct {
 	Name     string                     `json:"name"`
 	Preset   string                     `json:"preset,omitempty"` // "" or "paper"
@@ -158,10 +163,12 @@ type Start struct {
 	Lambda      float64 `json:"lambda"`
 }
 
+// ParameterNames returns the names of the parameters.
 func (d Definition) ParameterNames() []string {
 	return lists.Map(d.Parameters, func(p Parameter) string { return p.Name })
 }
 
+// MetricInfo describes one metric of a study.
 type MetricInfo struct {
 	Name        string
 	Unit        string
@@ -228,6 +235,7 @@ func (d Definition) MetricNames() []string {
 	return names
 }
 
+// SearchedBytes is how much of a description is searched.
 const SearchedBytes = 4000
 
 // Words returns the case-folded text in which searches find the study: its name, the beginning of
@@ -258,10 +266,12 @@ const (
 // NumberValue returns a numeric setting. Minus zero becomes zero.
 func NumberValue(x float64) Value { return Value{Number: x + 0} }
 
+// TextValue returns the setting of a categorical parameter.
 func TextValue(text string) Value { return Value{Text: text, IsText: true} }
 
 var errNotAValue = errors.New("a setting is a finite number or a text")
 
+// UnmarshalJSON reads a finite number or a string.
 func (v *Value) UnmarshalJSON(data []byte) error {
 	if len(data) > 0 && data[0] == '"' {
 		var text string
@@ -279,6 +289,7 @@ func (v *Value) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// MarshalJSON writes a number or a string.
 func (v Value) MarshalJSON() ([]byte, error) {
 	if v.IsText {
 		return json.Marshal(v.Text)
@@ -297,14 +308,17 @@ func (v Value) String() string {
 	return formatNumber(v.Number)
 }
 
+// Equal reports whether both set the same parameters to the same values.
 func (s Settings) Equal(other Settings) bool { return maps.Equal(s, other) }
 
+// Clone returns a copy that shares nothing.
 func (s Settings) Clone() Settings { return maps.Clone(s) }
 
 // Largest is the largest absolute value that a study accepts. Squares, products of two, and sums
 // over a study stay within a float64.
 const Largest = 1e100
 
+// Finite reports whether x is neither NaN nor infinite.
 func Finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
 // FiniteOrNil returns a pointer to x, nil if JSON cannot represent it.
@@ -315,6 +329,7 @@ func FiniteOrNil(x float64) *float64 {
 	return &x
 }
 
+// Computable reports whether a study can compute with x.
 func Computable(x float64) bool { return math.Abs(x) <= Largest }
 
 // formatNumber returns the shortest decimal that parses to x, with an exponent only for very large
@@ -385,6 +400,7 @@ func (d Definition) Headroom(metric string, value float64) *float64 {
 	return nearest
 }
 
+// Better reports whether a is better than b.
 func (o Objective) Better(a, b float64) bool {
 	if o.Direction == "minimize" {
 		return a < b
@@ -417,6 +433,7 @@ func (e *Invalid) Error() string {
 
 func (f Fault) String() string { return strings.TrimPrefix(f.Field+": "+f.Message, ": ") }
 
+// NewInvalid returns an *Invalid with one fault.
 func NewInvalid(field, message string, value any) error {
 	return Faults{{Field: field, Message: message, Value: value}}.Err()
 }
@@ -555,4 +572,5 @@ func (p Parameter) Rounds(v, other Value) bool {
 	return v == other || !v.IsText && !other.IsText && math.Abs(v.Number-other.Number) < near/200 && roundsTo(v.Number, other.Number, decimalsOf(v.Number))
 }
 
+// Logarithmic reports whether the parameter is on a logarithmic scale.
 func (p Parameter) Logarithmic() bool { return p.Scale == ScaleLog }

@@ -26,6 +26,7 @@ type Marks struct{ Decimal, Thousands rune }
 // PointDecimal and CommaDecimal are the marks when both are known.
 var PointDecimal, CommaDecimal = Marks{'.', ','}, Marks{',', '.'}
 
+// Decimals names the decimal mark of a whole table.
 type Decimals string
 
 const (
@@ -367,6 +368,7 @@ func withPower(number string, power int) string {
 
 var raisedDigits = strings.NewReplacer("-", "⁻", "0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶", "7", "⁷", "8", "⁸", "9", "⁹")
 
+// Superscript returns an exponent in superscript digits.
 func Superscript(power int) string { return raisedDigits.Replace(strconv.Itoa(power)) }
 
 // WriteNumber writes a value for sentences and pages.
@@ -400,6 +402,7 @@ func WriteTogether(sd float64, all ...float64) func(x float64) string {
 	}
 }
 
+// WriteUncertain writes a value ± its standard deviation.
 func WriteUncertain(value, sd float64) string {
 	number, deviation, power := uncertain(value, sd)
 	text := number + " ± " + deviation

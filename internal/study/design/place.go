@@ -216,6 +216,7 @@ func (c *Compiled) MayChoose(s Settings) bool {
 	return len(faults) == 0 && c.space.available(c.space.lookup(kept))
 }
 
+// RemaindersFit reports whether the settings leave every remainder within its bounds.
 func (c *Compiled) RemaindersFit(s Settings) bool { return c.space.inBounds(c.space.lookup(s)) }
 
 // MayChooseAgain reports whether a trial may be repeated as it was run: that is allowed, and

@@ -42,8 +42,10 @@ var provided = func() []SimulatedLab { return nil }
 // Package lab calls it in every program that imports it, before main begins.
 func ProvideSimulatedLabs(list func() []SimulatedLab) { provided = list }
 
+// SimulatedLabs returns the simulated laboratories.
 func SimulatedLabs() []SimulatedLab { return provided() }
 
+// FindSimulatedLab returns the simulated laboratory of that name.
 func FindSimulatedLab(name string) (SimulatedLab, error) {
 	labs := provided()
 	if lab, there := lists.Find(labs, func(lab SimulatedLab) bool { return lab.Name() == name }); there {

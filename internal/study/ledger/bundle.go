@@ -11,6 +11,7 @@ import (
 	"headroom/internal/study/design"
 )
 
+// BundleFormat is the format name of a Bundle.
 const BundleFormat = "headroom-study/1"
 
 // Bundle is a study with its ledger, as export.json has it and ImportBundle reads it. The events

@@ -549,6 +549,7 @@ type Range struct {
 	Low, High float64
 }
 
+// RangeOf returns the range of the values.
 func RangeOf(values ...float64) Range {
 	r := Range{Low: math.Inf(1), High: math.Inf(-1)}
 	for _, x := range values {
@@ -558,6 +559,7 @@ func RangeOf(values ...float64) Range {
 	return r
 }
 
+// With returns the range of both together.
 func (r Range) With(other Range) Range {
 	return Range{r.Count + other.Count, min(r.Low, other.Low), max(r.High, other.High)}
 }

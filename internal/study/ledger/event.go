@@ -22,6 +22,7 @@ import (
 	"headroom/internal/study/design"
 )
 
+// Kind is the kind of an event.
 type Kind string
 
 const (
@@ -236,6 +237,7 @@ type Works struct {
 	Of     int     `json:"of"`     // those and the trials that had worked
 }
 
+// RunnerUp is the second best point.
 type RunnerUp struct {
 	Parameters  design.Settings `json:"parameters"`
 	Acquisition float64         `json:"acquisition"`

@@ -179,6 +179,7 @@ func (snap *Snapshot) Since(number int, name string) int64 {
 	return max(t.ChosenSeq, t.since[name])
 }
 
+// Compiled returns the definition in the form that computations use.
 func (snap *Snapshot) Compiled() *design.Compiled { return snap.compiled }
 
 // Place returns the place of a trial under the present definition.
@@ -472,6 +473,7 @@ type Limit struct {
 	Unit      string  `json:"unit,omitempty"`
 }
 
+// BestTrial is the best included trial known to be within every limit.
 type BestTrial struct {
 	Number int     `json:"number"`
 	Metric string  `json:"metric"` // the objective's

@@ -47,6 +47,7 @@ type Event struct {
 	Text string
 }
 
+// Axis is an axis with its name and unit.
 type Axis struct {
 	Title      string
 	Log        bool
@@ -86,6 +87,7 @@ const (
 	Bars        Style = "bars"  // means with error bars, for categories
 )
 
+// Trace is one series.
 type Trace struct {
 	Name  string
 	Style Style

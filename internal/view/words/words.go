@@ -16,6 +16,7 @@ import (
 	"headroom/internal/study/design"
 )
 
+// Thin is the space between a number and its unit.
 const Thin = design.Thin
 
 // Raw writes a number for programs, equal to the API's to the last bit.
@@ -34,6 +35,7 @@ func toDigits(x float64, digits int) string {
 	return design.WriteNumber(design.Rounded(x, digits-1-design.ExponentOf(x)))
 }
 
+// RoughOr is Rough, or a dash for nil.
 func RoughOr(x *float64) string {
 	if x == nil {
 		return "–"
@@ -102,6 +104,7 @@ func padDecimals(text string, decimals int) string {
 	return number + strings.Repeat("0", decimals-has) + beforePower + power
 }
 
+// Fixed writes a number with that many decimals.
 func Fixed(x float64, decimals int) string { return design.Typeset(design.FormatFixed(x, decimals)) }
 
 // Unsubtracted rounds off the binary noise that subtraction has put into a difference of decimal
@@ -113,10 +116,13 @@ func Unsubtracted(difference, of float64) float64 {
 	return design.Rounded(difference, 9-design.ExponentOf(math.Max(math.Abs(of), math.Abs(difference))))
 }
 
+// With joins a number and its unit.
 func With(number, unit string) string { return design.WithUnit(number, unit, Thin) }
 
+// Quantity writes a value with its unit.
 func Quantity(x float64, unit string) string { return With(design.WriteNumber(x), unit) }
 
+// Roughly is Rough with a unit.
 func Roughly(x float64, unit string) string { return With(Rough(x), unit) }
 
 // Apart joins a difference and its unit; RoughlyApart writes an estimated difference.
@@ -152,6 +158,7 @@ var valueEnd = regexp.MustCompile(`[0-9)⁰¹²³⁴⁵⁶⁷⁸⁹] `)
 
 var deviation = regexp.MustCompile(` ± (\d)`)
 
+// Percent writes a probability.
 func Percent(probability float64) string {
 	return strings.ReplaceAll(design.FormatPercent(probability), " %", Thin+"%")
 }
@@ -174,6 +181,7 @@ func Few(list []string, most int) []string {
 	return append(slices.Clone(list[:most]), strconv.Itoa(len(list)-most)+" more")
 }
 
+// Either returns one if fact holds, else other.
 func Either[T any](fact bool, one, other T) T {
 	if fact {
 		return one
@@ -194,8 +202,10 @@ func Sentence(text string) string {
 	return text + "."
 }
 
+// Limit writes what a constraint demands.
 func Limit(c design.Constraint) string { return Sign(c.Op) + Thin + Quantity(c.Threshold, c.Unit) }
 
+// Sign writes the comparison of a limit.
 func Sign(op string) string { return Either(op == ">=", "≥", "≤") }
 
 // logDigits is the number of digits of a value on a log scale, the same as in FormatSetting.
@@ -228,6 +238,7 @@ func Settings(p design.Parameter, values []design.Value) func(design.Value) stri
 	}
 }
 
+// Exact writes a moment in full.
 func Exact(at time.Time) string { return at.UTC().Format("2 January 2006, 15:04:05 UTC") }
 
 // Clock writes the time of day, with the date if it is not today's, and the year if it is not this

@@ -354,14 +354,16 @@ func (t transform) limit(threshold float64) float64 {
 // halfStep is half of the step in which a limit's readings come, as counts do and what is told to
 // a few digits: the largest number of which all that decision t sees lie multiples away from the
 // limit. One that is rounded, or counted, is at most the limit if the value behind it is at most half
-// a step beyond. It is 0 without a step, for a single reading away from the limit, which shows none,
-// and for published scores, which see the limit itself.
+// a step beyond. It is 0 without a step, for a single reading away from the limit, which shows none
+// however often the same settings read the same, and for published scores, which see the limit itself.
 func (s *task) halfStep(k target, t int) float64 {
 	if k.cost < 0 || !s.cfg.Standardize || !s.traits.LogExpectation {
 		return 0
 	}
 	const equal = 1e-9 // of the values' size: what rounding leaves of 0
-	step, size, apart, c := 0.0, 0.0, 0, s.cfg.Costs[k.cost]
+	step, size, c := 0.0, 0.0, s.cfg.Costs[k.cost]
+	var first *Round // whose reading is away from the limit
+	another := false // reading away from it
 	for i := range s.history.Rounds {
 		r := &s.history.Rounds[i]
 		reading := r.Readings[k.metric]
@@ -370,8 +372,12 @@ func (s *task) halfStep(k target, t int) float64 {
 		}
 		size = max(size, math.Abs(reading.Value), math.Abs(c.Threshold))
 		away := math.Abs(c.Excess(reading.Value))
-		if away > equal*size {
-			apart++
+		switch {
+		case away <= equal*size:
+		case first == nil:
+			first = r
+		case reading.Value != first.Readings[k.metric].Value || !slices.Equal(r.Point, first.Point):
+			another = true
 		}
 		for away > equal*size {
 			step, away = away, math.Abs(math.Remainder(step, away))
@@ -380,7 +386,7 @@ func (s *task) halfStep(k target, t int) float64 {
 			return 0
 		}
 	}
-	if apart < 2 {
+	if !another {
 		return 0
 	}
 	return step / 2

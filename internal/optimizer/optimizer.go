@@ -263,7 +263,7 @@ type NoiseAt struct {
 // Engine is the version of the optimizer's rules, which every decision records. It changes whenever
 // the same history could lead to a different suggestion. Decisions of another engine are not
 // replayed.
-const Engine = "29"
+const Engine = "30"
 
 // Place is one point: its unit coordinates, and its index among the candidates (−1 without
 // candidates).

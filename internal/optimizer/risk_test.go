@@ -73,6 +73,29 @@ func TestStepsOfReadings(t *testing.T) {
 	}
 }
 
+// TestRepetitionsShowNoStep: a setting that reads the same again says no more of a step than once.
+func TestRepetitionsShowNoStep(t *testing.T) {
+	t.Parallel()
+	cfg := cautiously(t, 1, 1, 10, `{}`)
+	cfg.Standardize, cfg.Costs[0].Threshold = true, 0
+	for _, c := range []struct {
+		values []float64
+		step   float64
+	}{
+		{[]float64{0, 7, 7, 7}, 0},
+		{[]float64{0, 7, 8, 7}, 1},
+	} {
+		h := read(c.values...)
+		for i := range h.Rounds[1:] {
+			h.Rounds[1+i].Point = h.Rounds[1].Point
+		}
+		s := mustReplay(t, cfg, h)
+		if got := 2 * s.halfStep(s.targets[1], s.Round()); got != c.step {
+			t.Errorf("%v, the last three at the same settings, come in steps of %g, not %g", c.values, got, c.step)
+		}
+	}
+}
+
 // TestRiskIsABudget works the risk that is left out by hand: r + (r·n − k)/(T − t + 1), between
 // r/10 and r.
 func TestRiskIsABudget(t *testing.T) {

@@ -102,15 +102,62 @@ func (v Facts) amends() templates.Amends {
 	if n := v.Board.Unseen; n > 0 {
 		amends.More = design.Count(n, "earlier one is", "earlier ones are") + " not shown; " + words.Either(v.Paper, "the export", "the ledger") + " has all of them."
 	}
-	for _, event := range v.Board.Amended {
-		amends.Lines = append(amends.Lines, v.amendsOf(event)...)
+	for _, amended := range v.Board.Amended {
+		if len(amended.Revisions) > 1 {
+			amends.Lines = append(amends.Lines, v.amendOfMany(amended))
+		} else {
+			amends.Lines = append(amends.Lines, v.amendsOf(amended.Last)...)
+		}
 	}
 	return amends
 }
 
-// Amends tells whether a revision of a study belongs into that list.
-func Amends(revision ledger.Revision) bool {
-	return slices.Contains([]ledger.Kind{ledger.Corrected, ledger.Excluded, ledger.Included, ledger.Reconfigured}, revision.Kind)
+// mostApart is how many corrections of one request have lines of their own.
+const mostApart = 5
+
+// Amended returns the revisions that belong into that list, newest first. Corrections of many trials
+// in one request, as where a table is taken back, belong together; others stand alone.
+func Amended(snap *ledger.Snapshot) (list [][]ledger.Revision) {
+	for _, request := range slices.Backward(snap.RevisionsTogether()) {
+		of := func(kinds ...ledger.Kind) []ledger.Revision {
+			return lists.Pick(request, func(r ledger.Revision) (ledger.Revision, bool) { return r, slices.Contains(kinds, r.Kind) })
+		}
+		all := of(ledger.Corrected, ledger.Excluded, ledger.Included, ledger.Reconfigured)
+		if len(all) > mostApart && len(of(ledger.Corrected)) == len(all) {
+			list = append(list, all)
+			continue
+		}
+		for _, r := range slices.Backward(all) {
+			list = append(list, []ledger.Revision{r})
+		}
+	}
+	return list
+}
+
+// amendOfMany is the line of many corrections in one request.
+func (v Facts) amendOfMany(amended Amendment) templates.Amend {
+	d, corrected, readings, emptied := v.Snap.Definition, map[string]bool{}, 0, 0
+	for _, r := range amended.Revisions {
+		for name := range r.Stood {
+			corrected[name] = true
+		}
+		readings += lists.Count(d.MetricNames(), func(metric string) bool { _, is := r.Stood[metric]; return is })
+		emptied += r.Emptied
+	}
+	what := lists.Pick(d.MetricNames(), func(metric string) (string, bool) { return design.Name(metric), corrected[metric] })
+	settings := slices.ContainsFunc(d.ParameterNames(), func(name string) bool { return corrected[name] })
+	if settings {
+		what = append(what, "settings")
+	}
+	line := templates.Amend{At: v.clockStamp(amended.Last.At), By: amended.Last.By, Reason: amended.Revisions[0].Reason, After: "corrected"}
+	line.What = design.Listed(what, "and") + " of " + TrialsInWords(lists.Map(amended.Revisions, func(r ledger.Revision) int { return r.Number }))
+	switch {
+	case emptied == readings && !settings:
+		line.After = "taken back"
+	case emptied > 0:
+		line.After = design.Count(emptied, "reading", "readings") + " taken back, the rest corrected"
+	}
+	return line
 }
 
 // amendsOf are the lines of one event in the table.

@@ -55,10 +55,16 @@ type Facts struct {
 
 // BoardFacts is what a board or a report needs beyond the rest of Facts.
 type BoardFacts struct {
-	Last         ledger.Event   // of the moment shown
-	Amended      []ledger.Event // corrections, exclusions and inclusions, newest first
-	Unseen       int            // how many earlier ones there are
+	Last         ledger.Event // of the moment shown
+	Amended      []Amendment  // corrections, exclusions, inclusions and changes, newest first
+	Unseen       int          // how many earlier ones there are
 	Verification Verification
+}
+
+// Amendment is what was amended together, and its last event.
+type Amendment struct {
+	Revisions []ledger.Revision
+	Last      ledger.Event
 }
 
 // Verification is the state of verifying a study.

@@ -41,10 +41,8 @@ func TestTheReportIsThePageOnPaper(t *testing.T) {
 	page := v.Progress().Chart
 	v.Paper, v.Whole, v.Head.Operates, v.Gained, v.Entries = true, true, false, true, b.events
 	v.Latest, v.Board.Last = b.snap, b.events[len(b.events)-1]
-	for _, event := range b.events {
-		if event.Kind == ledger.Excluded || event.Kind == ledger.Reconfigured {
-			v.Board.Amended = append(v.Board.Amended, event)
-		}
+	for _, together := range Amended(b.snap) {
+		v.Board.Amended = append(v.Board.Amended, Amendment{together, b.events[together[0].Seq-1]})
 	}
 	v.Board.Unseen = 1
 	report := v.Report()

@@ -84,6 +84,32 @@ func TestACorrectionStandsBesideWhatWasBefore(t *testing.T) {
 	}
 }
 
+// TestATableTakenBackIsOneLineOfTheBoard, and of the report: who took back what of which trials, and
+// why. A few corrections stand beside what was before them, also of one request.
+func TestATableTakenBackIsOneLineOfTheBoard(t *testing.T) {
+	s := sitetest.Beside(t)
+	study := toldStudy(s)
+	version := func() int { return int(s.API("GET", study, nil).Want(200).JSON()["version"].(float64)) }
+	rows := "temperature,catalyst,yield,impurity\n"
+	for i := range 96 {
+		rows += fmt.Sprintf("%d,A,%d,0.3\n", 20+i%40, 50+i%7)
+	}
+	few := len(regexp.MustCompile(`data-label="When"`).FindAllString(s.Page(study+"/board"), -1))
+	s.API("POST", study+"/import", rows, "Content-Type", "text/csv").Want(200)
+	s.API("POST", study+"/undo", fmt.Sprintf(`{"event": %d, "reason": "wrong file"}`, version())).Want(200)
+	for _, page := range []string{"/board", "/report"} {
+		table := s.Page(study + page)
+		sitetest.Says(t, table, "yield and impurity of trials 4, 5, 6, 7 and 92 more", "<b>taken back</b>", "wrong file")
+		if lines := len(regexp.MustCompile(`data-label="When"`).FindAllString(table, -1)); lines != few+1 {
+			t.Errorf("%s has %d lines of corrections, not %d", page, lines, few+1)
+		}
+		sitetest.Lacks(t, table, "not shown; the")
+	}
+	s.API("POST", study+"/undo", fmt.Sprintf(`{"event": %d, "reason": "the right one after all"}`, version())).Want(200)
+	s.API("POST", study+"/import?by_number=true&reason=misread", "number,yield\n4,61.25\n5,62.25\n", "Content-Type", "text/csv").Want(200)
+	sitetest.Says(t, s.Page(study+"/board"), "taken back</b>", "<b>61.25", "<b>62.25")
+}
+
 // busySite is a site whose one place to compute can be taken: nothing is worked out until it is
 // given back.
 func busySite(t *testing.T) (s *sitetest.Site, take func() (giveBack func())) {

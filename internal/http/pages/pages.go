@@ -416,19 +416,16 @@ func (s *Site) loadBoard(ctx context.Context, v *view.Facts) error {
 		return err
 	}
 	v.Board.Last = last[0]
-	for _, revision := range slices.Backward(v.Snap.Revisions) {
-		if !view.Amends(revision) {
-			continue
-		}
+	for _, together := range view.Amended(v.Snap) {
 		if len(v.Board.Amended) == v.MostAmends() {
-			v.Board.Unseen++
+			v.Board.Unseen += len(together)
 			continue
 		}
-		event, err := s.Studies.Events(ctx, v.Snap.ID, revision.Seq-1, 1)
+		last, err := s.Studies.Events(ctx, v.Snap.ID, together[len(together)-1].Seq-1, 1)
 		if err != nil {
 			return err
 		}
-		v.Board.Amended = append(v.Board.Amended, event...)
+		v.Board.Amended = append(v.Board.Amended, view.Amendment{Revisions: together, Last: last[0]})
 	}
 	return nil
 }

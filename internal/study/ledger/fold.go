@@ -572,7 +572,7 @@ func (b *builder) corrected(data CorrectedData) error {
 	}
 	b.snap.rewritten = b.last.Seq
 	revision := b.addRevision(data.Number, data.Reason)
-	revision.Stood, revision.Since = stood, since
+	revision.Stood, revision.Since, revision.Emptied = stood, since, len(data.Metrics)-len(data.after())
 	return nil
 }
 

@@ -160,13 +160,28 @@ func (snap *Snapshot) EventsOf(number int) []int64 { return snap.Trial(number).e
 // Together returns the first and the last of the events that were written in one request with event
 // seq, and the numbers of the trials that they are about.
 func (snap *Snapshot) Together(seq int64) (first, last int64, numbers []int) {
-	all := span{seq, seq}
-	i, _ := slices.BinarySearchFunc(snap.together, seq, func(s span, seq int64) int { return cmp.Compare(s.last, seq) })
-	if i < len(snap.together) && snap.together[i].first <= seq {
-		all = snap.together[i]
-	}
+	all := snap.requestOf(seq)
 	numbers = lists.Pick(snap.Trials, func(t *Trial) (int, bool) { return t.Number, all.has(snap.EventsOf(t.Number)) })
 	return all.first, all.last, numbers
+}
+
+// requestOf returns the events that were written in one request with event seq.
+func (snap *Snapshot) requestOf(seq int64) span {
+	i, _ := slices.BinarySearchFunc(snap.together, seq, func(s span, seq int64) int { return cmp.Compare(s.last, seq) })
+	if i < len(snap.together) && snap.together[i].first <= seq {
+		return snap.together[i]
+	}
+	return span{seq, seq}
+}
+
+// RevisionsTogether returns the revisions of each request, those of the ledger's order.
+func (snap *Snapshot) RevisionsTogether() (requests [][]Revision) {
+	for all := snap.Revisions; len(all) > 0; {
+		last := snap.requestOf(all[0].Seq).last
+		n, _ := slices.BinarySearchFunc(all, last+1, func(r Revision, seq int64) int { return cmp.Compare(r.Seq, seq) })
+		requests, all = append(requests, all[:n:n]), all[n:]
+	}
+	return requests
 }
 
 // Since returns the number of the event that gave a reading or setting of a trial its present
@@ -507,6 +522,7 @@ type Revision struct {
 	Number  int              // of the trial concerned, 0 for none
 	Since   int64            // of a correction: the earliest event that had set a replaced value
 	Stood   map[string]int64 // of a correction: by metric or parameter, the event that had set the previous value
+	Emptied int              // of a correction: how many readings it took back
 	Reason  string           // as people gave it
 	Limits  []design.Constraint
 	Changes []design.Change // of a reconfiguration: the changes that concern the algorithm

@@ -396,9 +396,27 @@ func (v verdictFacts) viewerStatus() string {
 	return "No trial is waiting; the next has not been asked for."
 }
 
-// allMade tells whether as many trials as were planned were begun, without those that were not run.
-func (v verdictFacts) allMade() bool {
-	return lists.Count(v.Snap.Trials, func(t *ledger.Trial) bool { return !notRun(t) }) >= v.Snap.Definition.Algorithm.Horizon
+// allMade tells whether as many trials as were planned were made.
+func (v verdictFacts) allMade() bool { return made(v.Snap) >= v.Snap.Definition.Algorithm.Horizon }
+
+// made returns how many trials were begun, without those that were not run.
+func made(snap *ledger.Snapshot) int {
+	return lists.Count(snap.Trials, func(t *ledger.Trial) bool { return !notRun(t) })
+}
+
+// ofPlanned says how many trials of those planned were made. If all were run, the last one's number
+// says it.
+func ofPlanned(snap *ledger.Snapshot) string {
+	begun, made, planned := len(snap.Trials), made(snap), snap.Definition.Algorithm.Horizon
+	switch {
+	case begun == 0:
+		return fmt.Sprintf("no trials yet, %d planned", planned)
+	case made < begun:
+		return fmt.Sprintf("%s made, %d planned", design.Count(made, "trial", "trials"), planned)
+	case made > planned:
+		return fmt.Sprintf("trial %d, %d planned", begun, planned)
+	}
+	return fmt.Sprintf("trial %d of %d", begun, planned)
 }
 
 // horizonReached says that all planned trials were made.
@@ -479,15 +497,8 @@ func gainOf(d design.Definition, gain *optimizer.Gain, over bool) templates.Gain
 
 // Status is the strip at the top of the page.
 func (v Facts) Status() templates.Status {
-	d := v.Snap.Definition
 	summary := v.Snap.Summary()
-	strip := templates.Status{Study: v.Head, Version: v.Snap.Version, Still: v.At > 0 || v.Paper, Ledger: design.Capitalised(v.ledgerLine()), Trial: fmt.Sprintf("trial %d of %d", summary.Trials, d.Algorithm.Horizon)}
-	switch {
-	case summary.Trials == 0:
-		strip.Trial = fmt.Sprintf("no trials yet, %d planned", d.Algorithm.Horizon)
-	case summary.Trials > d.Algorithm.Horizon:
-		strip.Trial = fmt.Sprintf("trial %d, %d planned", summary.Trials, d.Algorithm.Horizon)
-	}
+	strip := templates.Status{Study: v.Head, Version: v.Snap.Version, Still: v.At > 0 || v.Paper, Ledger: design.Capitalised(v.ledgerLine()), Trial: ofPlanned(v.Snap)}
 	if summary.Waiting > 0 {
 		strip.Waiting = strconv.Itoa(summary.Waiting) + " waiting"
 		strip.Oldest = v.stamp(*summary.OldestWaiting)

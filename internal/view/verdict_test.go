@@ -244,6 +244,7 @@ func TestTrialsBeyondThosePlanned(t *testing.T) {
 	b.ask(0.5)
 	says(t, "one more", b.facts(0).Status().Trial, []string{"trial 21, 20 planned"}, nil)
 	b.end(ledger.Abandoned, 21)
+	says(t, "one not run", b.facts(0).Status().Trial, []string{"20 trials made, 20 planned"}, nil)
 	says(t, "all of several", b.facts(0).Verdict().Next, []string{"20 trials were planned, and are made."}, nil)
 	b.reads = true
 	says(t, "all of several, to who looks on", b.facts(0).Verdict().Next, []string{"20 trials were planned, and are made."}, []string{"not been asked for", "Finish"})

@@ -159,7 +159,8 @@ func doubtRows(snap *ledger.Snapshot, rows []importRow) []Doubt {
 		for _, d := range judged[i] {
 			doubts = append(doubts, Doubt{row.at() + "." + cmp.Or(d.Metric, d.Parameter), exactText(d.Value), d.Why})
 		}
-		doubts = append(doubts, doubtKnown(snap, row)...)
+		worked := snap.Compiled().KnownAlone(row.used())
+		doubts = append(doubts, row.doubtKnown(snap.Definition, func(c design.Constraint) (float64, bool) { value, follows := worked[c.Name]; return value, follows })...)
 		settings := settingsText(snap.Definition, row.used())
 		for _, fault := range row.beyond {
 			if fault.Field == row.at() { // faults of single settings are doubts already
@@ -182,12 +183,12 @@ func doubtRows(snap *ledger.Snapshot, rows []importRow) []Doubt {
 	return doubts
 }
 
-// doubtKnown returns the doubts about values of a row that contradict its settings.
-func doubtKnown(snap *ledger.Snapshot, row importRow) (doubts []Doubt) {
-	worked := snap.Compiled().KnownAlone(row.used())
-	for _, c := range snap.Definition.Constraints {
+// doubtKnown returns the doubts about values of the row that contradict those that follow from its
+// settings.
+func (row importRow) doubtKnown(d design.Definition, follows func(design.Constraint) (float64, bool)) (doubts []Doubt) {
+	for _, c := range d.Constraints {
 		told, there := row.Known[c.Metric]
-		if value, follows := worked[c.Name]; there && follows && !closeTo(told, value) {
+		if value, known := follows(c); there && known && !closeTo(told, value) && !design.Abbreviates(told, value) {
 			doubts = append(doubts, Doubt{row.at() + "." + c.Metric, exactText(told),
 				fmt.Sprintf("%s follows from the settings, and is %s there; %s is not kept. Are the settings right?", design.OpeningName(c.Metric), exactText(value), exactText(told))})
 		}

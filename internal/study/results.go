@@ -88,8 +88,9 @@ func ruleResults(snap, readUnder *ledger.Snapshot, rows []importRow, opt ImportO
 			fault.Message = fmt.Sprintf("line %d, %s: %s", row.Line, fault.Field, fault.Message)
 			faults = append(faults, design.Faults{fault}.Within(row.at())...)
 		}
+		results = append(results, said)
 		if len(said.drafts) > 0 {
-			results, ruled.numbers = append(results, said), append(ruled.numbers, row.Number)
+			ruled.numbers = append(ruled.numbers, row.Number)
 		}
 	}
 	if err := faults.Bounded().Err(); err != nil {
@@ -137,7 +138,7 @@ func tellingsFirst(results []rowResult) (drafts []ledger.Draft) {
 // rowResult is what is new in a row: readings, a note and settings; corrections; and that its trial
 // failed or was not run.
 type rowResult struct {
-	at      string
+	row     importRow
 	trial   *ledger.Trial
 	told    ledger.Telling
 	changed Correction
@@ -146,7 +147,7 @@ type rowResult struct {
 
 // rule returns what is new in the row. There are corrections only if there is a reason for any.
 func (row importRow) rule(snap *ledger.Snapshot, trial *ledger.Trial, reason string) (said rowResult, faults design.Faults) {
-	said = rowResult{at: row.at(), trial: trial, changed: Correction{Number: trial.Number, Metrics: map[string]*ledger.Reading{}, Reason: reason},
+	said = rowResult{row: row, trial: trial, changed: Correction{Number: trial.Number, Metrics: map[string]*ledger.Reading{}, Reason: reason},
 		told: ledger.Telling{Metrics: map[string]ledger.Reading{}, Parameters: usedInstead(snap.Definition, row.Parameters, snap.Chosen(trial.Number), trial.Parameters)}}
 	waits := slices.ContainsFunc(snap.Compiled().MetricNames, func(metric string) bool {
 		_, read := row.Metrics[metric]
@@ -203,8 +204,12 @@ func (row importRow) rule(snap *ledger.Snapshot, trial *ledger.Trial, reason str
 // doubts returns what people are asked about the row, whose readings all others judge that are there
 // after the table.
 func (said rowResult) doubts(snap, after *ledger.Snapshot) (doubts []Doubt) {
+	doubts = said.row.doubtKnown(snap.Definition, func(c design.Constraint) (float64, bool) {
+		value, there := after.Trial(said.row.Number).Metrics[c.Metric]
+		return value.Value, there
+	})
 	for _, d := range append(DoubtTelling(after, said.trial, said.told), DoubtCorrection(after, said.trial, said.changed)...) {
-		d.Field = said.at + d.Field[strings.IndexByte(d.Field, '.'):]
+		d.Field = said.row.at() + d.Field[strings.IndexByte(d.Field, '.'):]
 		doubts = append(doubts, d)
 	}
 	if said.told.Parameters == nil {
@@ -217,7 +222,7 @@ func (said rowResult) doubts(snap, after *ledger.Snapshot) (doubts []Doubt) {
 				design.WithUnit(design.WriteSetting(p, was), snap.UnitTold(said.trial.Number, p.Name), design.Thin)))
 		}
 	}
-	return append(doubts, Doubt{said.at, settingsText(snap.Definition, said.told.Parameters), fmt.Sprintf("Was trial %d really run with %s?", said.trial.Number, design.Listed(others, "and"))})
+	return append(doubts, Doubt{said.row.at(), settingsText(snap.Definition, said.told.Parameters), fmt.Sprintf("Was trial %d really run with %s?", said.trial.Number, design.Listed(others, "and"))})
 }
 
 // ending returns the event that ends the row's trial as its status says, with the row's note as the

@@ -157,3 +157,27 @@ func TestAnOddRowNamesUnits(t *testing.T) {
 		t.Errorf("%v, %v; want %q", doubts, err, want)
 	}
 }
+
+// TestAValueThatFollowsFromTheSettings is not told by a table. What contradicts it is asked about, also
+// where the row says nothing else that is new, and by the settings that the row says were used.
+func TestAValueThatFollowsFromTheSettings(t *testing.T) {
+	t.Parallel()
+	d := oven()
+	d.Constraints = append(d.Constraints, design.Constraint{Metric: "cost", Op: "<=", Threshold: 1000, Expression: "temperature * 7 / 3"})
+	b := newBench(t, d)
+	b.ask(1)
+	cost := b.snap.Trial(1).Metrics["cost"].Value
+	row := func(cost float64, cells string) string { return fmt.Sprintf("number,cost,temperature,yield\n1,%v,%s\n", cost, cells) }
+	for table, want := range map[string]string{
+		row(cost, ",70"): "", row(design.Rounded(cost, 4), ",70"): "", row(70, "30,70"): "Was trial 1 really run",
+		row(999, ",70"):   "Cost follows from the settings, and is " + exactText(cost) + " there; 999 is not kept. Are the settings right?",
+		row(999, ","):     "999 is not kept.",
+		row(cost, "30,7"): "Cost follows from the settings, and is 70 there; " + exactText(cost) + " is not kept.",
+	} {
+		_, doubts, err := b.byNumber(table, "", true)
+		first := append(doubts, Doubt{})[0]
+		if err != nil || want == "" && len(doubts) > 0 || !strings.Contains(first.Text, want) || strings.Contains(want, "kept") && first.Field != "lines[2].cost" {
+			t.Errorf("%q: %v, %v; want %q", table, doubts, err, want)
+		}
+	}
+}

@@ -334,7 +334,7 @@ func (s *Site) Import(w http.ResponseWriter, r *http.Request, v view.Facts, form
 			if page.Faults != nil {
 				form.General = "" // the faults are in a table
 			}
-			return showImport(w, r, http.StatusUnprocessableEntity, v, templates.ImportPage{Form: form, Faults: page.Faults})
+			return showImport(w, r, http.StatusUnprocessableEntity, v, templates.ImportPage{Form: form, Faults: page.Faults, Doubts: page.Doubts})
 		},
 	}
 	asked.doubted = func(form templates.Form, doubts []study.Doubt) error {

@@ -360,6 +360,17 @@ func TestATableOfWaitingTrialsIsRecognised(t *testing.T) {
 	s.API("GET", study+"/trials/2", nil).Want(200).Has("metrics/yield/value", 712.0)
 }
 
+// TestATableThatOnlyContradictsTheSettings is not called known already without saying what is not
+// kept.
+func TestATableThatOnlyContradictsTheSettings(t *testing.T) {
+	s := sitetest.Beside(t)
+	study := "/studies/" + s.NewStudy(strings.Replace(sitetest.Screen, `"constraints": [`, `"constraints": [{"metric": "cost", "op": "<=", "threshold": 500, "expression": "temperature * 2"}, `, 1))
+	s.API("POST", study+"/ask", nil).Want(201)
+	for _, press := range []string{"check", "import"} {
+		post(s, study+"/import", url.Values{"text": {"number,cost\n1,999"}, "by_number": {"yes"}, "do": {press}}).Want(422).Says("Line 2: Cost follows from the settings", "999 is not kept")
+	}
+}
+
 // TestATableIsTakenBack from its closing message, once its consequences were seen, by whoever may
 // save, in a finished study, too; not twice.
 func TestATableIsTakenBack(t *testing.T) {

@@ -167,7 +167,7 @@ func doubtRows(snap *ledger.Snapshot, rows []importRow) []Doubt {
 				doubts = append(doubts, Doubt{fault.Field, settings, fmt.Sprintf("%s %s. Was it really run like this?", settings, fault.Message)})
 			}
 		}
-		if trial := snap.Trial(row.Number); trial != nil && trial.Waiting() && usedInstead(snap.Definition, row.used(), trial.Parameters, trial.Parameters) == nil {
+		if trial := snap.Trial(row.Number); trial != nil && trial.Waiting() && usedInstead(snap, trial, row.used()) == nil {
 			awaited, of = awaited+1, cmp.Or(of, fmt.Sprintf("line %d of trial %d", row.Line, row.Number))
 		} else if number := with[settings]; number > 0 {
 			doubts = append(doubts, Doubt{row.at(), settings, doubtReplicateText(number)})

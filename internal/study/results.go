@@ -148,7 +148,7 @@ type rowResult struct {
 // rule returns what is new in the row. There are corrections only if there is a reason for any.
 func (row importRow) rule(snap *ledger.Snapshot, trial *ledger.Trial, reason string) (said rowResult, faults design.Faults) {
 	said = rowResult{row: row, trial: trial, changed: Correction{Number: trial.Number, Metrics: map[string]*ledger.Reading{}, Reason: reason},
-		told: ledger.Telling{Metrics: map[string]ledger.Reading{}, Parameters: usedInstead(snap.Definition, row.Parameters, snap.Chosen(trial.Number), trial.Parameters)}}
+		told: ledger.Telling{Metrics: map[string]ledger.Reading{}, Parameters: usedInstead(snap, trial, row.Parameters)}}
 	waits := slices.ContainsFunc(snap.Compiled().MetricNames, func(metric string) bool {
 		_, read := row.Metrics[metric]
 		_, there := trial.Metrics[metric]
@@ -262,16 +262,19 @@ func readingText(r ledger.Reading) string {
 	return exactText(r.Value) + plusMinus + exactText(*r.StdDev)
 }
 
-// usedInstead returns the settings that were used according to those that a row says, nil if they are
-// the ones chosen or kept, perhaps rounded.
-func usedInstead(d design.Definition, said, chosen, kept design.Settings) design.Settings {
-	used := kept.Clone()
-	for _, p := range d.Parameters {
-		if value, there := said[p.Name]; there && !p.Rounds(value, chosen[p.Name]) && !p.Rounds(value, kept[p.Name]) {
-			used[p.Name] = value
+// usedInstead returns the settings that a trial used according to those that a row says, nil if they
+// are the ones chosen or kept, perhaps rounded, as befits the widest bounds since it was chosen.
+func usedInstead(snap *ledger.Snapshot, trial *ledger.Trial, said design.Settings) design.Settings {
+	used, chosen := trial.Parameters.Clone(), snap.Chosen(trial.Number)
+	for _, p := range snap.Definition.Parameters {
+		value, there := said[p.Name]
+		if there && value != chosen[p.Name] && value != used[p.Name] {
+			if p = snap.WidestSince(trial.ChosenSeq, p); !p.Rounds(value, chosen[p.Name]) && !p.Rounds(value, used[p.Name]) {
+				used[p.Name] = value
+			}
 		}
 	}
-	if used.Equal(kept) {
+	if used.Equal(trial.Parameters) {
 		return nil
 	}
 	return used

@@ -167,7 +167,9 @@ func TestAValueThatFollowsFromTheSettings(t *testing.T) {
 	b := newBench(t, d)
 	b.ask(1)
 	cost := b.snap.Trial(1).Metrics["cost"].Value
-	row := func(cost float64, cells string) string { return fmt.Sprintf("number,cost,temperature,yield\n1,%v,%s\n", cost, cells) }
+	row := func(cost float64, cells string) string {
+		return fmt.Sprintf("number,cost,temperature,yield\n1,%v,%s\n", cost, cells)
+	}
 	for table, want := range map[string]string{
 		row(cost, ",70"): "", row(design.Rounded(cost, 4), ",70"): "", row(70, "30,70"): "Was trial 1 really run",
 		row(999, ",70"):   "Cost follows from the settings, and is " + exactText(cost) + " there; 999 is not kept. Are the settings right?",
@@ -179,5 +181,26 @@ func TestAValueThatFollowsFromTheSettings(t *testing.T) {
 		if err != nil || want == "" && len(doubts) > 0 || !strings.Contains(first.Text, want) || strings.Contains(want, "kept") && first.Field != "lines[2].cost" {
 			t.Errorf("%q: %v, %v; want %q", table, doubts, err, want)
 		}
+	}
+}
+
+// TestRoundedForWiderBounds: settings that a spreadsheet rounded for the bounds of their time were not
+// others, whatever the bounds are now.
+func TestRoundedForWiderBounds(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oven())
+	b.must(b.service.ruleOwn(t.Context(), Command{By: "Ana"}, b.snap, OwnTrial{Parameters: design.Settings{"temperature": design.NumberValue(35.2455246), "cycles": design.NumberValue(3)}}))
+	table := "number,temperature,yield\n1,35.2,70\n"
+	for _, bounds := range [][2]float64{{20, 60}, {20, 21}, {34, 36}} {
+		narrow := slices.Clone(b.snap.Definition.Parameters)
+		if narrow[0].Low, narrow[0].High = &bounds[0], &bounds[1]; bounds[1] < 60 {
+			b.must(ruleReconfigure(b.snap, design.Reconfiguration{Parameters: narrow, Reason: "narrower"}))
+		}
+		if ruled, doubts, err := b.byNumber(table, "", true); err != nil || len(doubts) > 0 || len(ruled.drafts) != 1 {
+			t.Errorf("within %v: %v, %v", bounds, doubts, err)
+		}
+	}
+	if _, doubts, err := b.byNumber("number,temperature,yield\n1,35,70\n", "", true); err != nil || len(doubts) != 1 {
+		t.Errorf("what was not rounded for these bounds: %v, %v", doubts, err)
 	}
 }

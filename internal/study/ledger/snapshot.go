@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
 	"time"
 	"unsafe"
@@ -543,6 +544,27 @@ func (snap *Snapshot) InUnitsOf(seq int64) *design.Definition {
 		}
 	}
 	return &snap.Definition
+}
+
+// WidestSince returns a parameter with the widest bounds that it had since event seq.
+func (snap *Snapshot) WidestSince(seq int64, p design.Parameter) design.Parameter {
+	low, high := "parameters["+p.Name+"].low", "parameters["+p.Name+"].high"
+	for _, r := range snap.Revisions {
+		for _, c := range r.Changes {
+			if r.Seq < seq || c.Path != low && c.Path != high {
+				continue
+			}
+			var was *float64 // nil where a remainder had none
+			switch _ = json.Unmarshal(c.Before, &was); {
+			case was == nil:
+			case c.Path == low && p.Low != nil:
+				p.Low = new(min(*p.Low, *was))
+			case c.Path == high && p.High != nil:
+				p.High = new(max(*p.High, *was))
+			}
+		}
+	}
+	return p
 }
 
 // UnitsReplaced returns, by name, the units of the readings and settings that correction seq

@@ -235,7 +235,7 @@ func ruleCorrectedValue(snap *ledger.Snapshot, trial *ledger.Trial, name string,
 	if !told {
 		return ledger.CorrectedValue{}, nil, conflict("%s of trial %d has not been told, so there is nothing to correct. Tell it instead.", name, trial.Number)
 	}
-	if after != nil && m.Reads(*after) {
+	if after != nil && m.Reads(*after) && snap.UnitTold(trial.Number, name) == snap.Definition.Unit(name) {
 		return ledger.CorrectedValue{}, design.Faults{{Field: "metrics." + name, Message: design.FormatNumber(m.Value) + " is kept already", Value: after.Value}}, nil
 	}
 	return ledger.CorrectedValue{Before: &ledger.Reading{Value: m.Value, StdDev: m.StdDev}, After: after}, nil, nil

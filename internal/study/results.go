@@ -155,14 +155,14 @@ func (row importRow) rule(snap *ledger.Snapshot, trial *ledger.Trial, reason str
 		return !read && !there
 	})
 	for _, name := range slices.Sorted(maps.Keys(row.Metrics)) {
-		reading := row.Metrics[name]
+		reading, unit := row.Metrics[name], snap.UnitTold(trial.Number, name)
 		switch there, is := trial.Metrics[name]; {
 		case !is:
 			said.told.Metrics[name] = reading
-		case isThere(reading, there):
+		case isThere(reading, there) && (!row.InUnit[name] || unit == snap.Definition.Unit(name)):
 		case reason == "":
 			faults.Add(name, readingText(reading), "trial %d has %s already; to correct it, give a reason", trial.Number,
-				design.WithUnit(readingText(ledger.Reading{Value: there.Value, StdDev: there.StdDev}), snap.UnitTold(trial.Number, name), " "))
+				design.WithUnit(readingText(ledger.Reading{Value: there.Value, StdDev: there.StdDev}), unit, " "))
 		default:
 			said.changed.Metrics[name] = &reading
 		}

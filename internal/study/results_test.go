@@ -204,3 +204,34 @@ func TestRoundedForWiderBounds(t *testing.T) {
 		t.Errorf("what was not rounded for these bounds: %v, %v", doubts, err)
 	}
 }
+
+// TestTheSameNumberInAnotherUnitIsAnother, where the table names the unit; an exported one does not.
+func TestTheSameNumberInAnotherUnitIsAnother(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oven())
+	b.ask(1)
+	b.tell(1, map[string]float64{"yield": 70})
+	o := b.snap.Definition.Objective
+	o.Unit = "g"
+	b.must(ruleReconfigure(b.snap, design.Reconfiguration{Objective: &o, Reason: "weighed"}))
+	for _, table := range []string{"number,yield (g)\n1,70\n", "number,yield\n1,70 g\n"} {
+		_, _, err := b.byNumber(table, "", true)
+		wantFault(t, faultsOf(t, err), "lines[2].yield", "trial 1 has 70 % already")
+	}
+	for _, table := range []string{"number,yield (%)\n1,70\n", "number,yield\n1,70 %\n"} {
+		if _, _, err := parseCSV(b.snap.Compiled(), strings.NewReader(table), ImportOptions{ByNumber: true}); err == nil {
+			t.Errorf("%q is taken for grams", table)
+		}
+	}
+	if ruled, _, err := b.byNumber("number,yield\n1,70\n", "", true); err != nil || len(ruled.drafts) > 0 {
+		t.Errorf("as exported: %v, %v", ruled, err)
+	}
+	ruled, _, err := b.byNumber("number,yield (g)\n1,70\n", "it was weighed", true)
+	b.must(ruled, err)
+	if unit := b.snap.UnitTold(1, "yield"); unit != "g" {
+		t.Errorf("corrected, it is in %s", unit)
+	}
+	if _, err := ruleCorrect(b.snap, Correction{Number: 1, Metrics: map[string]*ledger.Reading{"yield": {Value: 70}}, Reason: "again"}); err == nil {
+		t.Error("what is kept already can be corrected to it")
+	}
+}

@@ -54,6 +54,7 @@ type column struct {
 	parameter int    // index into the study's
 	metric    string // of a column of standard deviations
 	unit      string // may follow its numbers
+	saysUnit  bool   // the title does
 }
 
 func (col column) ofNumbers(d design.Definition) bool {
@@ -101,6 +102,7 @@ func columnOf(d design.Definition, title string) column {
 	col, found := lists.Find(known, func(col column) bool { return design.FoldCase(col.name) == design.FoldCase(name) })
 	if !found {
 		col, found = lists.Find(known, func(col column) bool { return col.isNamed() && hasUnit(name, col.name, col.unit) })
+		col.saysUnit = found
 	}
 	if !found || col.kind == columnOfNumbers || col.kind == columnOfStatus || col.kind == columnOfNotes {
 		col.name = name // as typed
@@ -310,6 +312,7 @@ type importRow struct {
 	Known  map[string]float64 // values of known constraints in the row, by metric
 	Chosen design.Settings    // settings chosen, as read, if others were used
 	Used   design.Settings    // settings used, nil if they are those chosen
+	InUnit map[string]bool    // readings of which the table says that they are in today's unit
 	place  optimizer.Place    // of the chosen settings
 	record bool               // its status says that it is a trial from a study
 	ended  string             // its status if that means failed or abandoned
@@ -574,12 +577,16 @@ func (t *table) readRow(c *design.Compiled, cells []string, line int) (row impor
 			design.Count(len(cells), "cell", "cells"), design.Count(len(t.columns), "column", "columns"), t.commaHint())
 		return row, false
 	}
+	row = importRow{Line: line, OwnTrial: OwnTrial{Parameters: design.Settings{}, Metrics: map[string]ledger.Reading{}}, Known: map[string]float64{}, Chosen: design.Settings{}, InUnit: map[string]bool{}}
 	for i, col := range t.columns {
 		if col.ofNumbers(c.Def) {
-			cells[i] = design.CutUnit(cells[i], col.unit)
+			number := design.CutUnit(cells[i], col.unit)
+			if col.saysUnit || number != cells[i] {
+				row.InUnit[col.name] = true
+			}
+			cells[i] = number
 		}
 	}
-	row = importRow{Line: line, OwnTrial: OwnTrial{Parameters: design.Settings{}, Metrics: map[string]ledger.Reading{}}, Known: map[string]float64{}, Chosen: design.Settings{}}
 	read := func(first bool) {
 		for i, cell := range cells {
 			if kind := t.columns[i].kind; first == (kind == columnParameter || kind == columnChosen || kind == columnOfStatus) {

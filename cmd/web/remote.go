@@ -332,21 +332,36 @@ func askRemote(set *flag.FlagSet) action {
 		if err != nil {
 			return err
 		}
+		asked, asking := []json.RawMessage{}, *r
+		asking.asJSON = false // the answers are written as one
 		for left := *count; ; left -= study.MostAsked {
-			var answer struct{ Trials []ledger.Trial }
-			if err := r.post(ctx, args[0], "ask", map[string]any{"count": min(left, study.MostAsked), "held": held}, &answer); err != nil {
-				return err
+			var answer struct{ Trials []json.RawMessage }
+			err := asking.post(ctx, args[0], "ask", map[string]any{"count": min(left, study.MostAsked), "held": held}, &answer)
+			if asked = append(asked, answer.Trials...); !r.asJSON {
+				err = cmp.Or(err, r.writeTrials(answer.Trials))
 			}
-			for _, trial := range answer.Trials {
-				if err := r.writeTrial(trial); err != nil {
-					return err
-				}
+			if err == nil && left > study.MostAsked {
+				continue
 			}
-			if left <= study.MostAsked {
-				return nil
+			if r.asJSON && len(asked) > 0 { // also those that were asked for before a refusal
+				err = cmp.Or(err, json.NewEncoder(r.out).Encode(map[string]any{"trials": asked}))
 			}
+			return err
 		}
 	})
+}
+
+func (r *remote) writeTrials(texts []json.RawMessage) error {
+	for _, text := range texts {
+		var trial ledger.Trial
+		if err := json.Unmarshal(text, &trial); err != nil {
+			return err
+		}
+		if err := r.writeTrial(trial); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // settings reads words such as temperature=40 and ligand=A. A choice that looks like a number

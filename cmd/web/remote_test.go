@@ -157,6 +157,10 @@ func TestCommandsAskAServer(t *testing.T) {
 	if text := said("import", plates.ID, results, "-beyond-bounds"); !strings.HasPrefix(text, "1 trial ") {
 		t.Errorf("beyond the bounds it said %q", text)
 	}
+	var asked struct{ Trials []struct{ Number int } }
+	if err := json.Unmarshal([]byte(said("ask", plates.ID, "-json", "-count", "51")), &asked); err != nil || len(asked.Trials) != 51 || asked.Trials[50].Number != 104 {
+		t.Errorf("asked for more than one answer has, -json said %+v, %v", asked, err)
+	}
 	complained("leave out -status", "export", "-json", plates.ID, "-status", "suggested")
 
 	// From another machine, and through a pipe.

@@ -2,8 +2,10 @@ package pages_test
 
 import (
 	"context"
+	"iter"
 	"math"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"regexp"
 	"strconv"
@@ -16,6 +18,7 @@ import (
 	server "headroom/internal/http"
 	"headroom/internal/http/sitetest"
 	"headroom/internal/must"
+	"headroom/internal/study"
 	"headroom/internal/testwait"
 )
 
@@ -77,6 +80,33 @@ func TestTheDemoIsMadeWhileAllLabsAreAtWork(t *testing.T) {
 	})
 	made := postAs(s, "/studies/demo", s.Admin, url.Values{"key": {"once"}}).Want(303).Header.Get("Location")
 	sitetest.Says(t, s.Page(made), "The study is made.", "Nobody measures here")
+}
+
+// leaving is a store whose studies are made while whoever asked for them leaves.
+type leaving struct {
+	study.Store
+	leave context.CancelFunc
+}
+
+func (l leaving) Create(ctx context.Context, id string, cmd study.Command, parts iter.Seq2[study.Append, error]) error {
+	defer l.leave()
+	return l.Store.Create(ctx, id, cmd, parts)
+}
+
+// TestTheDemoIsFilledForWhoLeaves the page while it is made.
+func TestTheDemoIsFilledForWhoLeaves(t *testing.T) {
+	ctx, leave := context.WithCancel(t.Context())
+	s := sitetest.Beside(t, sitetest.Asking(t, func(store study.Store) study.Store { return leaving{store, leave} }))
+	request := s.Request(ctx, "POST", "/studies/demo", s.Admin, url.Values{"key": {"once"}}.Encode(), "Content-Type", "application/x-www-form-urlencoded")
+	request.RequestURI = request.URL.Path
+	s.Router.ServeHTTP(httptest.NewRecorder(), request)
+	studies := s.API("GET", "/studies", nil).Want(200).JSON()["studies"].([]any)
+	if len(studies) != 1 {
+		t.Fatalf("there are the studies %v", studies)
+	}
+	if trials := rested(t, s, "/studies/"+studies[0].(map[string]any)["id"].(string)); len(trials) != 24 {
+		t.Errorf("the demo has %d trials", len(trials))
+	}
 }
 
 // The simulated lab first answers what waits, then asks; it runs 5 trials, only in a study that has

@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/url"
@@ -73,20 +74,22 @@ func simulationValues(name string, answers bool) (url.Values, error) {
 	return values, nil
 }
 
-// MakeDemo makes the demo study and lets its simulated lab fill it.
+// MakeDemo makes the demo study and lets its simulated lab fill it, also if whoever pressed leaves
+// meanwhile.
 func (s *Site) MakeDemo(w http.ResponseWriter, r *http.Request, _ *forms.Typed) submission {
 	var made string
+	ctx := context.WithoutCancel(r.Context())
 	return submission{
 		do: func(cmd study.Command) error {
 			d, err := study.Demo()
 			if err != nil {
 				return err
 			}
-			after, err := s.Studies.Create(r.Context(), cmd, d)
+			after, err := s.Studies.Create(ctx, cmd, d)
 			if made = madeStudyURL(after, err, "?done=demo"); err != nil {
 				return err
 			}
-			err = s.Studies.Simulate(r.Context(), cmd, after.ID, study.DemoTrials, study.DemoMishaps...)
+			err = s.Studies.Simulate(ctx, cmd, after.ID, study.DemoTrials, study.DemoMishaps...)
 			if errors.Is(err, study.ErrConflict) { // all simulated labs are busy: the study's page has a button for later
 				made, err = madeStudyURL(after, nil, "?done=made"), nil
 			}

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -148,7 +149,7 @@ func (r *Replica) Kill() {
 	<-r.ended
 	r.cmd = nil
 	for _, process := range all[1:] { // they hold the shared memory that the next start needs
-		for !errors.Is(syscall.Kill(process, 0), syscall.ESRCH) {
+		for !ended(process) {
 			time.Sleep(time.Millisecond)
 		}
 	}
@@ -219,6 +220,13 @@ func (r *Replica) ask(do func(ctx context.Context, conn *pgx.Conn) error) error 
 	}
 	defer conn.Close(ctx)
 	return do(ctx, conn)
+}
+
+// ended reports whether a process holds nothing any more: it is gone, or whoever is its parent now has
+// not heard of its end yet, and may never ask.
+func ended(process int) bool {
+	state, err := exec.Command("ps", "-o", "stat=", "-p", strconv.Itoa(process)).Output()
+	return err != nil || strings.HasPrefix(strings.TrimSpace(string(state)), "Z")
 }
 
 func children(t testing.TB, parent int) []int {

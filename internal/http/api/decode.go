@@ -107,12 +107,24 @@ func withPosition(err error, text []byte) string {
 	if !ok {
 		return err.Error()
 	}
-	at, wrong := int(syntax.Offset), syntax.Error()
-	if rest := text[max(at-1, 0):]; bytes.HasPrefix(rest, []byte("NaN")) || bytes.HasPrefix(rest, []byte("Infinity")) {
+	at, wrong := int(syntax.Offset), syntaxWords.Replace(syntax.Error())
+	rest := text[max(at-1, 0):]
+	if found, _ := utf8.DecodeRune(rest); strings.HasPrefix(wrong, "'") { // the error has its first byte
+		wrong = strconv.QuoteRune(found) + wrong[strings.LastIndex(wrong, "' ")+1:]
+	}
+	if bytes.HasPrefix(rest, []byte("NaN")) || bytes.HasPrefix(rest, []byte("Infinity")) {
 		wrong = "JSON has no NaN and no Infinity; leave out what was not measured, and report a trial without results as failed"
 	}
 	return position(text, at) + ": " + wrong
 }
+
+// syntaxWords puts errors of encoding/json into words for people who wrote the text by hand.
+var syntaxWords = strings.NewReplacer("invalid character ", "",
+	"looking for beginning of value", "stands where a value should begin",
+	"looking for beginning of object key string", "stands where a name in double quotes should begin",
+	"after object key:value pair", "stands where a comma or } should", "after object key", "stands where a colon should",
+	"after array element", "stands where a comma or ] should", "after top-level value", "stands behind its end",
+	"unexpected end of JSON input", "it ends too early")
 
 // position returns the line and column of the last of the first end bytes of text.
 func position(text []byte, end int) string {

@@ -49,8 +49,13 @@ func TestStrictJSONNamesEveryFault(t *testing.T) {
 		status int
 		faults map[string]string // location → part of the message
 	}{
-		"cut short":          {&ledger.Telling{}, `{"metrics": {`, 400, map[string]string{"": "line 1, column 13"}},
-		"trailing data":      {&ledger.Telling{}, `{"metrics": {}} 1`, 400, map[string]string{"": "after top-level value"}},
+		"cut short":          {&ledger.Telling{}, `{"metrics": {`, 400, map[string]string{"": "line 1, column 13: it ends too early"}},
+		"other quotes":       {&ledger.Telling{}, `{“metrics”: {}}`, 400, map[string]string{"": "line 1, column 2: '“' stands where a name in double quotes should begin"}},
+		"decimal comma":      {&ledger.Telling{}, `{"metrics": {"y": 71,2}}`, 400, map[string]string{"": "line 1, column 22: '2' stands where a name in double quotes should begin"}},
+		"no comma":           {&ledger.Telling{}, `{"metrics": {} "note": ""}`, 400, map[string]string{"": `'"' stands where a comma or } should`}},
+		"no colon":           {&ledger.Telling{}, `{"metrics" {}}`, 400, map[string]string{"": "'{' stands where a colon should"}},
+		"a blank inside":     {&ledger.Telling{}, `{"metrics": nu ll}`, 400, map[string]string{"": "column 15: ' ' in literal null"}},
+		"trailing data":      {&ledger.Telling{}, `{"metrics": {}} 1`, 400, map[string]string{"": "stands behind its end"}},
 		"not a number":       {&ledger.Telling{}, "{\"metrics\":\n {\"y\": NaN}}", 400, map[string]string{"": "line 2, column 8: JSON has no NaN and no Infinity; leave out what was not measured"}},
 		"minus infinity":     {&ledger.Telling{}, `{"metrics": {"y": -Infinity}}`, 400, map[string]string{"": "line 1, column 20: JSON has no NaN"}},
 		"not UTF-8":          {&ledger.Telling{}, "{\"metrics\": {\"\xff\": 1}}", 400, map[string]string{"": "UTF-8"}},

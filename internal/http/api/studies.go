@@ -276,7 +276,7 @@ func unreadable(err error) error {
 	case errors.As(err, &malformed):
 		return problem.Malformed("body", malformed.Field, malformed.Error())
 	case errors.As(err, &syntax):
-		return problem.Malformed("body", "", "The body is not JSON: "+syntax.Error()+".")
+		return problem.Malformed("body", "", "The body is not JSON: "+syntaxWords.Replace(syntax.Error())+".")
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, os.ErrDeadlineExceeded):
 		return problem.Malformed("body", "", endedEarly)
 	}

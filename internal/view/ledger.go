@@ -42,21 +42,45 @@ func (v Facts) Ledger() templates.Ledger {
 	return list
 }
 
-// entries puts the entries at hand into words, newest first. Who may take back what was saved is led
-// there from the newest at hand of those written together.
+// entries puts the entries at hand into words, newest first. The newest at hand of those written
+// together, such as the rows of a table, says what has become of all their trials, and leads to taking
+// them back whoever may.
 func (v Facts) entries() (list []templates.LedgerEntry) {
-	takesBack := v.Head.Operates && v.Snap.State != ledger.Archived && v.At == 0 && !v.Paper
+	takesBack := v.Head.Operates && v.Snap.State != ledger.Archived && v.At == 0
 	for i, event := range slices.Backward(v.Entries) {
 		entry := v.entryOf(event)
-		if takesBack {
+		if !v.Paper {
 			_, last, numbers := v.Snap.Together(event.Seq)
-			if len(numbers) > 1 && (i+1 == len(v.Entries) || v.Entries[i+1].Seq > last) {
+			newest := i+1 == len(v.Entries) || v.Entries[i+1].Seq > last
+			if newest && len(numbers) > mostApart {
+				entry.Outcome = v.outcome(numbers)
+			}
+			if newest && len(numbers) > 1 && takesBack {
 				entry.Together, entry.TakeBack = len(numbers), v.Head.URL("/undo?event="+strconv.FormatInt(event.Seq, 10))
 			}
 		}
 		list = append(list, entry)
 	}
 	return list
+}
+
+// outcome says what has become of trials, and which of them is the best.
+func (v Facts) outcome(numbers []int) string {
+	d, counts, states := v.Snap.Definition, map[string]int{}, []string(nil)
+	only := ledger.Snapshot{Definition: d, Trials: lists.Map(numbers, v.Snap.Trial)}
+	for _, t := range only.Trials {
+		state := stateWords(d, t)
+		if counts[state]++; counts[state] == 1 {
+			states = append(states, state)
+		}
+	}
+	slices.SortStableFunc(states, func(a, b string) int { return cmp.Compare(counts[b], counts[a]) })
+	said := lists.Map(states, func(state string) string { return fmt.Sprintf("%d %s", counts[state], state) })
+	text := fmt.Sprintf("All %d trials by now: %s", len(numbers), strings.Join(said, ", "))
+	if best := only.Best(); best != nil {
+		text += fmt.Sprintf("; the best of them %s at trial %d", Measured(v.Snap, best, d.Objective.Metric, best.Metrics[d.Objective.Metric]), best.Number)
+	}
+	return text + "."
 }
 
 // Undo is the page that takes back what was written together with an event.

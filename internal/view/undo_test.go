@@ -53,6 +53,18 @@ func TestALineOfATableLeadsToTakingItBack(t *testing.T) {
 	if to := leads(func(*Facts) {}); !slices.Equal(to, []string{"/studies/bench/undo?event=197"}) {
 		t.Errorf("they lead to %q", to)
 	}
+	b.limit(0, 0.2)
+	b.tell(7, map[string]float64{"impurity": 0.1, "pressure": 2})
+	b.tell(8, map[string]float64{"impurity": 0.9, "pressure": 2})
+	b.end(ledger.Abandoned, 9)
+	for _, entry := range b.facts(0).Ledger().Entries {
+		if (entry.Seq == 197) != (entry.Outcome != "") {
+			t.Errorf("with entry %d stands %q", entry.Seq, entry.Outcome)
+		}
+		if entry.Seq == 197 {
+			says(t, "the line of a table", entry.Outcome, []string{"All 96 trials by now: 93 waiting for the rest, 1 within limits, 1 limit broken, 1 not run; the best of them 60 % at trial 7."}, nil)
+		}
+	}
 	for what, change := range map[string]func(v *Facts){
 		"a viewer": func(v *Facts) { v.Head.Operates = false },
 		"a report": func(v *Facts) { v.Paper = true },

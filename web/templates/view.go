@@ -532,7 +532,8 @@ type LedgerEntry struct {
 	Seq                    int64
 	At                     Stamp
 	By, Text, Reason, Hash string
-	Together               int    // trials that were written about in the same request
+	Outcome                string // what has become of many trials that were written about in the same request
+	Together               int    // how many there are
 	TakeBack               string // the page that takes that back, "" where it is not offered
 }
 

@@ -183,19 +183,6 @@ func doubtRows(snap *ledger.Snapshot, rows []importRow) []Doubt {
 	return doubts
 }
 
-// doubtKnown returns the doubts about values of the row that contradict those that follow from its
-// settings.
-func (row importRow) doubtKnown(d design.Definition, follows func(design.Constraint) (float64, bool)) (doubts []Doubt) {
-	for _, c := range d.Constraints {
-		told, there := row.Known[c.Metric]
-		if value, known := follows(c); there && known && !closeTo(told, value) && !design.Abbreviates(told, value) {
-			doubts = append(doubts, Doubt{row.at() + "." + c.Metric, exactText(told),
-				fmt.Sprintf("%s follows from the settings, and is %s there; %s is not kept. Are the settings right?", design.OpeningName(c.Metric), exactText(value), exactText(told))})
-		}
-	}
-	return doubts
-}
-
 // LargestBundle is the largest size of an imported study, in bytes.
 const LargestBundle = 1 << 30
 

@@ -225,6 +225,19 @@ func (said rowResult) doubts(snap, after *ledger.Snapshot) (doubts []Doubt) {
 	return append(doubts, Doubt{said.row.at(), settingsText(snap.Definition, said.told.Parameters), fmt.Sprintf("Was trial %d really run with %s?", said.trial.Number, design.Listed(others, "and"))})
 }
 
+// doubtKnown returns the doubts about values of the row that contradict those that follow from its
+// settings.
+func (row importRow) doubtKnown(d design.Definition, follows func(design.Constraint) (float64, bool)) (doubts []Doubt) {
+	for _, c := range d.Constraints {
+		told, there := row.Known[c.Metric]
+		if value, known := follows(c); there && known && !closeTo(told, value) && !design.Abbreviates(told, value) {
+			doubts = append(doubts, Doubt{row.at() + "." + c.Metric, exactText(told),
+				fmt.Sprintf("%s follows from the settings, and is %s there; %s is not kept. Are the settings right?", design.OpeningName(c.Metric), exactText(value), exactText(told))})
+		}
+	}
+	return doubts
+}
+
 // ending returns the event that ends the row's trial as its status says, with the row's note as the
 // reason. It is "" if the trial has ended so already, unless a reading would open it again. A table
 // that was exported does not say of which cause.

@@ -112,9 +112,6 @@ func (v Facts) amends() templates.Amends {
 	return amends
 }
 
-// mostApart is how many corrections of one request have lines of their own.
-const mostApart = 5
-
 // Amended returns the revisions that belong into that list, newest first. Corrections of many trials
 // in one request, as where a table is taken back, belong together; others stand alone.
 func Amended(snap *ledger.Snapshot) (list [][]ledger.Revision) {

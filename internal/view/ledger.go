@@ -22,6 +22,9 @@ import (
 // first, mostReportLedger how many a report has.
 const LedgerLines, newestLines, mostReportLedger = 25, 4, 1500
 
+// mostApart is how many trials of one request are told apart: of more there is a line for all of them.
+const mostApart = 5
+
 // LedgerShown is how many entries before the given one are shown. The last entry is Snap.Version.
 func (v Facts) LedgerShown(before int64) int {
 	if v.Paper {

@@ -327,11 +327,11 @@ func (c *chooser) suggest(ctx context.Context, want requirements) (*ledger.Chose
 		return state.Suggest(ctx, want.known)
 	})
 	if errors.Is(err, optimizer.ErrNoneAllowed) {
-		of, or := "the settings", ""
+		of := "the settings. Loosen"
 		if len(want.held) > 0 {
-			of, or = "the settings with the values held", ", hold fewer values"
+			of = "the settings that have the values held and keep every bound and rule. Hold other values or fewer, loosen"
 		}
-		return nil, conflict("No setting may be chosen now: %s allows none of %s. Loosen a limit, make settings available again%s, or change the algorithm.", c.snap.Compiled().Def.Algorithm.Name, of, or)
+		return nil, conflict("No setting may be chosen now: %s allows none of %s a limit, make settings available again, or change the algorithm.", c.snap.Compiled().Def.Algorithm.Name, of)
 	}
 	if err != nil {
 		return nil, computeError(ctx, err)

@@ -331,6 +331,17 @@ func TestWhereNothingMayBeChosen(t *testing.T) {
 	b.refused(ruled, err, ErrConflict, "No setting may be chosen now: config allows none of the settings. Loosen a limit, make settings available again, or change the algorithm.")
 }
 
+// TestWhatIsHeldAgainstTheRules: where the rules leave nothing beside what is held, that is said
+// first, since no limit need be loosened.
+func TestWhatIsHeldAgainstTheRules(t *testing.T) {
+	t.Parallel()
+	d := hill()
+	d.InputConstraints = []string{"a + b <= 8"}
+	b := newBench(t, d)
+	ruled, err := b.service.ruleAsk(t.Context(), Command{By: "Ana"}, b.snap, Ask{Held: design.Settings{"a": design.NumberValue(9)}})
+	b.refused(ruled, err, ErrConflict, "No setting may be chosen now: log-cei allows none of the settings that have the values held and keep every bound and rule. Hold other values or fewer, loosen a limit, make settings available again, or change the algorithm.")
+}
+
 // hill is a study of two numbers whose yield rises to 10 at 7 and 7, under a limit on their sum.
 func hill() design.Definition {
 	side := func(name string) design.Parameter {

@@ -35,6 +35,7 @@ func TestImportReadsWhatPeopleWrite(t *testing.T) {
 		"quoted commas":     screenHeader + `"47,5",3,"0,1","0,8",B,"-71,250",,7,"first, ""ok"""`,
 		"byte order mark":   "\ufeff" + screenHeader + `47.5,3,0.1,0.8,B,-71.25,PENDING,7,"first, ""ok"""`,
 		"other case, CRLF":  strings.ToUpper(strings.ReplaceAll(screenHeader, "\n", "\r\n")) + `47.5,3,1e-1,0.8,B,-71.25, ,7.0,"first, ""ok"""` + "\r\n",
+		"CSV (Macintosh)":   strings.ReplaceAll(screenHeader+`47.5,3,0.1,0.8,B,-71.25,,7,"first, ""ok"""`+"\n", "\n", "\r"),
 		"semicolons":        strings.ReplaceAll(screenHeader, ",", ";") + `47.5;3;0.1;0.8;B;-71.25;;7;"first, ""ok"""`,
 		"decimal comma":     strings.ReplaceAll(screenHeader, ",", ";") + `47,5;3;0,1;0,8;B;−71,25;;7,0;"first, ""ok"""`,
 		"number and status": "number,status," + screenHeader + `9,failed,47.5,3,0.1,0.8,B,-71.25,,7,"first, ""ok"""`,

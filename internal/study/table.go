@@ -395,6 +395,9 @@ func readTable(file io.Reader) ([]byte, error) {
 		return nil, fmt.Errorf("a table has at most %d bytes: %w", maxTable, ErrTooLarge)
 	}
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	if !bytes.Contains(text, []byte("\n")) { // spreadsheets' “CSV (Macintosh)” ends lines so
+		text = bytes.ReplaceAll(text, []byte("\r"), []byte("\n"))
+	}
 	text = text[len(separatorLine.Find(text)):]
 	if !utf8.Valid(text) {
 		return nil, design.NewInvalid("", NotUTF8, nil)

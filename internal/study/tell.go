@@ -262,7 +262,7 @@ func checkReading(metric string, r ledger.Reading) (faults design.Faults) {
 		faults.Add(at, nil, "must be a number between -1e100 and 1e100")
 	}
 	if r.StdDev != nil && !(*r.StdDev > 0 && *r.StdDev <= design.Largest) {
-		faults.Add(at+".stddev", nil, "must be above 0 and at most 1e100; leave it out if you do not know it")
+		faults.Add(at+".stddev", *r.StdDev, "must be above 0 and at most 1e100; leave it out if you do not know it")
 	}
 	return faults
 }

@@ -42,6 +42,11 @@ func TestTellingRules(t *testing.T) {
 			continue
 		}
 		wantFault(t, faultsOf(t, err), c.location, c.message)
+		for metric, r := range c.telling.Metrics {
+			if got, is := faultsOf(t, err)[0].Value.(float64); r.StdDev != nil && (!is || got != *r.StdDev) {
+				t.Errorf("%s: the fault of %s shows %v, not what was sent", name, metric, faultsOf(t, err)[0].Value)
+			}
+		}
 	}
 }
 

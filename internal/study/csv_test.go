@@ -3,7 +3,6 @@ package study
 import (
 	"bytes"
 	"errors"
-	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -605,23 +604,38 @@ func TestRowsOfTrialsSayWhatWasUsed(t *testing.T) {
 }
 
 // TestResultsOfPartsThatSumUp: who says by number that one part of a mixture was another need not
-// work out the rest.
+// work out the rest, and who writes all parts, rounded, is taken at those, and told of them.
 func TestResultsOfPartsThatSumUp(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, mixture())
-	b.ask(1)
-	i := slices.IndexFunc(b.snap.Definition.Parameters, func(p design.Parameter) bool { return p.Type == design.Remainder })
-	rest := b.snap.Definition.Parameters[i]
-	kept := b.snap.Trial(1).Parameters
-	more := design.NumberValue(kept[rest.Of[0]].Number + 0.01)
+	asked, _ := must.Get2(parseCSV(b.snap.Compiled(), strings.NewReader("a,b\n30.49104914,5.58024709\n"), ImportOptions{}))(t)
+	b.must(ruleImport(b.snap, b.snap, asked))
 	byNumber := ImportOptions{ByNumber: true}
-	rows, _, err := parseCSV(b.snap.Compiled(), strings.NewReader("number,"+rest.Of[0]+"\n1,"+more.String()+"\n"), byNumber)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ruled, _, err := ruleResults(b.snap, b.snap, rows, byNumber, false)
-	b.must(ruled, err)
-	if got, want := b.snap.Trial(1).Parameters[rest.Name].Number, kept[rest.Name].Number-0.01; math.Abs(got-want) > 1e-9 {
-		t.Errorf("%s is %g, want %g", rest.Name, got, want)
+	for table, want := range map[string]string{
+		"a\n1,35.5":                   `a="35.5", b="5.58024709", water="58.91975291"`,
+		"a,b,water\n1,35.5,5.6,58.9":  `a="35.5", b="5.6", water="58.9"`,
+		"water,a\n1,63.92870377,35.5": "must be 58.91975291, what the others leave of 100",
+		"a,b,water\n1,30.5,5.6,63.9":  "",
+		"a,b,water\n1,30.5,5.6,36.9":  "must be 63.9, what the others leave of 100; it may be left out",
+		"a,b,water\n1,35.5,5.6,85.9":  "must be 58.9, what the others leave of 100; it may be left out",
+	} {
+		rows, _ := must.Get2(parseCSV(b.snap.Compiled(), strings.NewReader("number,"+strings.Replace(table, "\n", ",strength\n", 1)+",7\n"), byNumber))(t)
+		ruled, doubts, err := ruleResults(b.snap, b.snap, rows, byNumber, true)
+		if strings.HasPrefix(want, "must be") {
+			wantFault(t, faultsOf(t, err), "lines[2].water", want)
+			continue
+		}
+		if err != nil {
+			t.Errorf("%q: %v", table, err)
+			continue
+		}
+		used := ruled.drafts[0].Data.(ledger.ToldData).Parameters
+		if (used == nil) != (want == "") || used != nil && settingsText(b.snap.Definition, used) != want {
+			t.Errorf("%q: used %v, want %s", table, used, want)
+		}
+		asked := slices.ContainsFunc(doubts, func(d Doubt) bool { return d.Field == "lines[2]" && d.Value == want })
+		if asked != (want != "") {
+			t.Errorf("%q: people are asked %v", table, doubts)
+		}
 	}
 }

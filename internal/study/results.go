@@ -184,7 +184,10 @@ func (row importRow) rule(snap *ledger.Snapshot, trial *ledger.Trial, reason str
 		said.drafts = append(said.drafts, ruled.drafts...)
 	}
 	if len(said.told.Metrics) > 0 || said.told.Parameters != nil || said.told.Note != "" {
-		add(ruleTell(snap, trial.Number, said.told))
+		ruled, err := ruleTell(snap, trial.Number, said.told)
+		if add(ruled, err); err == nil {
+			said.told.Parameters = ruled.drafts[0].Data.(ledger.ToldData).Parameters // remainders filled in
+		}
 	}
 	if len(said.changed.Metrics) > 0 {
 		add(ruleCorrect(snap, said.changed))
@@ -290,7 +293,30 @@ func usedInstead(snap *ledger.Snapshot, trial *ledger.Trial, said design.Setting
 	if used.Equal(trial.Parameters) {
 		return nil
 	}
+	for _, p := range snap.Definition.Parameters {
+		if p.Type == design.Remainder {
+			sumUp(p, used, said, trial.Parameters)
+		}
+	}
 	return used
+}
+
+// sumUp makes a mixture that was used sum up if a part of it is unlike the one kept: by its parts as
+// the row writes them if that says the remainder, which else is left out, as what the parts leave.
+func sumUp(remainder design.Parameter, used, said, kept design.Settings) {
+	mixture := append(slices.Clone(remainder.Of), remainder.Name)
+	if !slices.ContainsFunc(mixture, func(part string) bool { return used[part] != kept[part] }) {
+		return
+	}
+	if _, there := said[remainder.Name]; !there {
+		delete(used, remainder.Name)
+		return
+	}
+	for _, part := range mixture {
+		if value, there := said[part]; there {
+			used[part] = value
+		}
+	}
 }
 
 // firstDoubts returns the doubts that people are asked about, the first ones.

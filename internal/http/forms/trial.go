@@ -185,12 +185,19 @@ func (t *Typed) readings(form Trial) map[string]ledger.Reading {
 }
 
 // settingsUsed returns the settings that were used instead of the trial's; nil if they are the
-// same.
+// same. A remainder that nobody changed is left out, as what the changed parts leave.
 func (t *Typed) settingsUsed(form Trial) design.Settings {
-	if used := t.settings(form); !used.Equal(form.trial.Parameters) {
-		return used
+	used, kept := t.settings(form), form.trial.Parameters
+	if used.Equal(kept) {
+		return nil
 	}
-	return nil
+	for _, p := range form.snap.Definition.Parameters {
+		changed := func(part string) bool { return used[part] != kept[part] }
+		if p.Type == design.Remainder && !changed(p.Name) && slices.ContainsFunc(p.Of, changed) {
+			delete(used, p.Name)
+		}
+	}
+	return used
 }
 
 // settings reads a field for each parameter; a missing one is as the trial has it. It returns nil

@@ -71,9 +71,36 @@ func TestWhatRepeatsATrialIsNotSaidToHaveItsSettings(t *testing.T) {
 	s.API("POST", study+"/trials/1/replicates", nil).Want(201)
 	s.API("POST", study+"/trials/1/corrections", `{"parameters": {"temperature": 31.5, "catalyst": "A"}, "reason": "the probe was off"}`).Want(200)
 	for _, page := range []string{s.Page(study), s.Page(study + "/trials/2")} {
-		sitetest.Says(t, page, "to repeat")
+		sitetest.Says(t, page, "</time>, to repeat")
 		sitetest.Lacks(t, page, ", same settings as")
 	}
+}
+
+// TestWhoChangesAPartOfAMixtureChangesWhatIsLeft: the form asks for what was different alone, and
+// shows the remainder filled in.
+func TestWhoChangesAPartOfAMixtureChangesWhatIsLeft(t *testing.T) {
+	s := sitetest.Beside(t)
+	study := "/studies/" + s.NewStudy(`{"name": "Mixture", "objective": {"metric": "yield", "direction": "maximize"}, "parameters": [
+		{"name": "a", "type": "real", "low": 0, "high": 80}, {"name": "b", "type": "real", "low": 0, "high": 80}, {"name": "water", "type": "remainder", "total": 100, "of": ["a", "b"], "low": 10, "high": 90}]}`)
+	s.API("POST", study+"/trials", `{"parameters": {"a": 30.49104914, "b": 5.58024709}}`).Want(201)
+	form := url.Values{"metric.0": {"7"}}
+	fillIn(form, s.Page(study))
+	form.Set("used.0", "31.5")
+	post(s, study+"/trials/1/tell", form).Want(303)
+	used := func() string { return fmt.Sprint(s.API("GET", study+"/trials/1", nil).JSON()["parameters"]) }
+	if got, want := used(), "map[a:31.5 b:5.58024709 water:62.91975291]"; got != want {
+		t.Errorf("used is %s, want %s", got, want)
+	}
+	form = url.Values{"reason": {"typo"}, "do": {"correct"}}
+	fillIn(form, s.Page(study+"/trials/1/correct"))
+	form.Set("used.1", "6.5")
+	fillIn(form, string(post(s, study+"/trials/1/correct", form).Want(200).Body))
+	post(s, study+"/trials/1/correct", form).Want(303)
+	if got, want := used(), "map[a:31.5 b:6.5 water:62]"; got != want {
+		t.Errorf("corrected is %s, want %s", got, want)
+	}
+	form.Set("used.2", "60")
+	post(s, study+"/trials/1/correct", form).Want(422).Says("must be 62, what the others leave of 100; it may be left out")
 }
 
 // TestAReasonComesBackWhereItWasGiven, in no other form: an exclusion's is none to include the trial

@@ -264,6 +264,24 @@ func TestAwkwardNumbersAndNames(t *testing.T) {
 	}
 }
 
+// TestNamesWithoutSpacesKeepToThePaper: where a name or a choice is longer than a column, as those of
+// chemicals may be, a printed report is no wider for it.
+func TestNamesWithoutSpacesKeepToThePaper(t *testing.T) {
+	t.Parallel()
+	chain := strings.Repeat("phenylene", 20)
+	id := site.makeStudy(t, map[string]any{"name": "Chains", "objective": map[string]any{"metric": "yield of " + chain, "direction": "maximize"},
+		"parameters": []map[string]any{{"name": "monomer", "type": "categorical", "choices": []string{"oligo" + chain, "thiophene"}}, {"name": "time", "type": "real", "low": 1, "high": 20, "unit": "min"}}})
+	site.api(t, "POST", "/studies/"+id+"/trials", map[string]any{"parameters": map[string]any{"monomer": "oligo" + chain, "time": 5}, "metrics": map[string]any{"yield of " + chain: 61.5}}, nil)
+	p := newAdmin(t)
+	p.size(703, 1000) // A4 without its margins
+	p.media(emulation.SetEmulatedMediaParams{Media: "print"})
+	for _, path := range []string{"", "/report", "/trials/1"} {
+		p.open("/studies/" + id + path)
+		p.drawn()
+		p.fits("on paper, " + path)
+	}
+}
+
 // TestTheBarIsOneLine on a tablet, and its links are one on a phone, for an admin too, who has the most
 // in it, and on the page whose name is the longest.
 func TestTheBarIsOneLine(t *testing.T) {

@@ -127,6 +127,10 @@ func TestOnPaper(t *testing.T) {
 	}).map((row) => row.innerText)`); len(low) > 0 {
 		t.Errorf("heads lie lower than their lines: %q", low)
 	}
+	p.open("/studies/" + id + "/trials/1")
+	if near := ask[[]float64](p, `[...document.querySelectorAll(".ledger li")].map((line) => line.querySelector("p").getBoundingClientRect().left - line.querySelector("time").getBoundingClientRect().right)`); len(near) != 1 || near[0] < 8 {
+		t.Errorf("what happened to a trial is said %v pixels from when it did", near)
+	}
 	p.size(740, 1000) // a letter's width, at which blanks are no shorter than on a desk
 	p.open("/studies/" + id + "/trials/1/sheet")
 	if high := ask[[]float64](p, `[...document.querySelectorAll(".used td")].map((e) => e.scrollHeight - e.clientHeight).filter((more) => more > 4)`); len(high) > 0 {

@@ -85,10 +85,10 @@ func TestVersionsUsedLongestAgoGoFirst(t *testing.T) {
 	}
 	s = newStore(t, 1<<30)
 	for v := range int64(100) {
-		s.Put(page{"long", v + 1, ""})
+		derive(t, s, s.Put(page{"long", v + 1, ""}), "more", 100)
 		s.UpTo("long", 1)
 	}
-	if _, versions := size(s); versions != mostVersions || s.things["long"].versions[0].number != 1 {
+	if used, versions := size(s); versions != mostVersions || s.things["long"].versions[0].number != 1 || s.recent.Len() != 2*mostVersions || used != s.used {
 		t.Errorf("%d versions of one thing are kept, the first of them %d", versions, s.things["long"].versions[0].number)
 	}
 }
@@ -158,7 +158,9 @@ func TestFewVersionsKeepWhatIsLarge(t *testing.T) {
 	}
 	look(20, 21, 22)
 	keep(22) // each shares with the one before
-	look(3, 9, 5, 7, 11, 9)
+	look(3, 9, 5)
+	keep(5, 9, 22)
+	look(7, 11, 9)
 	keep(9, 11, 22)
 	for _, v := range []int64{9, 11, 13, 22} {
 		version(v)
@@ -368,6 +370,11 @@ func TestWhatManyWantIsDerivedOnce(t *testing.T) {
 	}
 	if got, err := Fresh(t.Context(), s, of, "moment", time.Hour, func(context.Context) (int, error) { return 7, nil }); err != nil || got != 2 {
 		t.Errorf("what is not old is %d, %v", got, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.flights) > 0 {
+		t.Errorf("%d flights are remembered after their end", len(s.flights))
 	}
 }
 

@@ -452,6 +452,7 @@ func TestPINOpensItsBrowserAndNoMore(t *testing.T) {
 		t.Fatal("the PIN did not begin a session")
 	}
 	(&browser{t, s, map[string]string{"headroom": left}}).send("GET", "/studies", nil).Want(401)
+	sitetest.Says(t, strings.Join(tablet.send("POST", "/switch", pin).Header.Values("Set-Cookie"), "\n"), "headroom-device="+tablet.cookies["headroom-device"]+";") // as long as it is used
 	// Four digits are no admin, and lead nowhere else.
 	tablet.send("GET", "/studies", nil).Want(200)
 	tablet.send("GET", "/people", nil).Want(403)

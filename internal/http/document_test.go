@@ -1,6 +1,7 @@
 package http_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -122,7 +123,10 @@ const clientsDocument = "../../clients/openapi.json"
 // server gives it now.
 func TestClientsDocumentIsTheServers(t *testing.T) {
 	s := sitetest.Beside(t)
-	tree := s.API("GET", "/openapi.json?version=3.0", nil).Want(200).JSON()
+	answer := s.API("GET", "/openapi.json?version=3.0", nil).Want(200)
+	examples := func(of []byte) int { return bytes.Count(of, []byte(`"example":`)) }
+	sitetest.Same(t, "examples in 3.0", examples(answer.Body), examples(s.API("GET", "/openapi.json", nil).Want(200).Body))
+	tree := answer.JSON()
 	delete(tree, "servers") // whoever uses a client says where the server is
 	tree["info"].(map[string]any)["version"] = "1"
 	withoutExamples(tree)

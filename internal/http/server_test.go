@@ -20,6 +20,7 @@ import (
 	"headroom/internal/must"
 	"headroom/internal/testwait"
 	"headroom/migrations"
+	"headroom/web/static"
 )
 
 func TestEveryAnswerIsGuarded(t *testing.T) {
@@ -66,6 +67,17 @@ func TestCompression(t *testing.T) {
 	if got := s.Call("GET", "/static/app.css", s.Admin, nil, "Accept-Encoding", "gzip;q=0").Header.Get("Content-Encoding"); got != "" {
 		t.Errorf("a file: %q", got)
 	}
+}
+
+// TestFilesAreKeptForGoodAtAddressesThatNameThem: and at others for so long that an upgrade shows.
+func TestFilesAreKeptForGoodAtAddressesThatNameThem(t *testing.T) {
+	s := sitetest.Beside(t)
+	for address, want := range map[string]string{
+		static.URL("app.css"): "public, max-age=31536000, immutable", "/static/app.css": "public, max-age=300", "/static/app.css?v=earlier": "public, max-age=300",
+	} {
+		sitetest.Same(t, address, s.Call("GET", address, "", nil).Want(200).Header.Get("Cache-Control"), want)
+	}
+	s.Call("GET", "/static/none.css", "", nil).Want(404)
 }
 
 func TestMetrics(t *testing.T) {

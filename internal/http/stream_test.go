@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -334,6 +335,7 @@ type doubtful struct {
 	account.Store
 	unknown atomic.Bool
 	asked   atomic.Int64
+	until   time.Time // when what it knows ends, if that is not as stored
 }
 
 func (d *doubtful) Authenticate(ctx context.Context, secret string) (account.Identity, error) {
@@ -341,7 +343,25 @@ func (d *doubtful) Authenticate(ctx context.Context, secret string) (account.Ide
 		d.asked.Add(1)
 		return account.Identity{}, fmt.Errorf("%w: no answer", study.ErrUnavailable)
 	}
-	return d.Store.Authenticate(ctx, secret)
+	who, err := d.Store.Authenticate(ctx, secret)
+	if !d.until.IsZero() {
+		who.ExpiresAt = d.until
+	}
+	return who, err
+}
+
+// TestWhatEndsIsGoodNoLongerEvenAway: what was good before is good for figures while nobody knows,
+// until it ends.
+func TestWhatEndsIsGoodNoLongerEvenAway(t *testing.T) {
+	for until, want := range map[time.Time]int{{}: 200, time.Now().Add(time.Hour): 200, time.Now().Add(-time.Hour): 503} {
+		t.Run(strconv.Itoa(want), func(t *testing.T) {
+			accounts := &doubtful{until: until}
+			s := sitetest.Beside(t, func(o *server.Options) { accounts.Store, o.Accounts = o.Accounts, accounts })
+			s.Call("GET", "/metrics", s.Admin, nil).Want(200)
+			accounts.unknown.Store(true)
+			s.Call("GET", "/metrics", s.Admin, nil).Want(want)
+		})
+	}
 }
 
 // TestNothingIsSentWhileItIsNotKnownWhoMayHear: a database that does not say whether a stream may

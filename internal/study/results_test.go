@@ -64,7 +64,7 @@ func TestWhatStandsThereIsKnownAgain(t *testing.T) {
 func TestARowSaysHowItsTrialEnded(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, oven())
-	b.ask(2)
+	b.ask(3)
 	after := func(table string, cause ledger.Cause, reason, note string) {
 		t.Helper()
 		b.imported(table)
@@ -83,7 +83,14 @@ func TestARowSaysHowItsTrialEnded(t *testing.T) {
 	b.must(ruleTell(b.snap, 1, ledger.Telling{Metrics: map[string]ledger.Reading{}, Note: "third"}))
 	after("number,note\n1,\"looked odd\nodd\"\n", ledger.ByChance, "the tip was clogged", "looked odd\nodd\nthird")
 
-	_, _, err := b.byNumber("number,status,note\n2,failed,"+strings.Repeat("x", longestReason+1)+"\n", "", false)
+	b.imported("number,status,note\n3,failed,dry\n")
+	b.imported("number,yield,status,note\n3,12,failed,it smelled\n")
+	if got := b.snap.Trial(3); got.Status != ledger.StatusFailed || got.Reason != "dry" || got.Note != "it smelled" {
+		t.Errorf("read later, with a note of that: %s, %q, notes %q", got.Status, got.Reason, got.Note)
+	}
+	_, _, err := parseCSV(b.snap.Compiled(), strings.NewReader("number,yield\n1.5,70\n"), ImportOptions{ByNumber: true})
+	wantFault(t, faultsOf(t, err), "lines[2].number", "must be the number of a trial")
+	_, _, err = b.byNumber("number,status,note\n2,failed,"+strings.Repeat("x", longestReason+1)+"\n", "", false)
 	wantFault(t, faultsOf(t, err), "lines[2].note", "line 2, note: must have at most 1000 characters, and has 1001")
 }
 

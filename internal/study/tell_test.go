@@ -310,6 +310,8 @@ func TestClosingRules(t *testing.T) {
 	ruled, err := ruleClose(b.snap, ledger.Failed, ledger.ClosedData{Number: 2, Reason: "again", Cause: ledger.BySettings})
 	b.refused(ruled, err, ErrConflict, "failed because of its settings already")
 	b.must(ruleClose(b.snap, ledger.Failed, ledger.ClosedData{Number: 2, Reason: "bad luck", Cause: ledger.ByChance}))
+	ruled, err = ruleClose(b.snap, ledger.Failed, ledger.ClosedData{Number: 2, Reason: "again", Cause: ledger.ByChance})
+	b.refused(ruled, err, ErrConflict, "failed by chance already")
 	b.must(ruleClose(b.snap, ledger.Abandoned, ledger.ClosedData{Number: 2, Reason: "not begun"}))
 	ruled, err = ruleClose(b.snap, ledger.Abandoned, ledger.ClosedData{Number: 2, Reason: "x"})
 	b.refused(ruled, err, ErrConflict, "abandoned already")

@@ -12,6 +12,7 @@ import (
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
+	"headroom/internal/view/chart"
 	"headroom/internal/view/words"
 )
 
@@ -416,7 +417,7 @@ func TestWithoutAModelTheReadingsSpeak(t *testing.T) {
 	working.Working, modelless.Modelless = true, "Its kernel is gone."
 	for want, v := range map[string]Facts{"The answer comes with the model, which is being worked out.": working, "Its kernel is gone.": modelless} {
 		verdict := v.Verdict()
-		if verdict.None != want || verdict.Answer != nil || verdict.Gain.Later != "" || verdict.Limits[0].Count != "broken in 2 of 8 trials" || verdict.Lucky == nil {
+		if verdict.None != want || verdict.Answer != nil || verdict.Gain.Later != "" || verdict.Limits[0].Count != "broken in 2 of 8 trials" || verdict.Limits[0].Mark != string(chart.Violated) || verdict.Lucky == nil {
 			t.Errorf("%+v", verdict)
 		}
 	}

@@ -19,6 +19,7 @@ import (
 
 	"headroom/internal/http/request"
 	"headroom/internal/memory/memorytest"
+	"headroom/internal/optimizer/policy"
 	"headroom/internal/study/design"
 )
 
@@ -227,6 +228,11 @@ func TestDefaultsAreInWords(t *testing.T) {
 	for text, want := range map[string]string{`2.5`: "2.5", `{"kind": "constant", "value": 2}`: "constant, value 2"} {
 		if got := plainSetting([]byte(text)); got != want {
 			t.Errorf("%s is said as %q, want %q", text, got, want)
+		}
+	}
+	for kind, want := range map[policy.SettingType]string{policy.Number: "number", policy.Boolean: "select", policy.Text: "select", policy.Points: "area"} {
+		if got := settingFields(policy.Setting{Name: "a", Type: kind}, nil)[0].Kind; got != want {
+			t.Errorf("a setting of type %s is typed into a field of kind %q, want %q", kind, got, want)
 		}
 	}
 }

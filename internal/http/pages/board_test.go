@@ -164,6 +164,14 @@ func arrived(t *testing.T, s *sitetest.Site, part string) {
 	})
 }
 
+// waits fails unless a part is not there yet, and will be told when it is: it does not ask again.
+func waits(t *testing.T, s *sitetest.Site, part string) {
+	t.Helper()
+	if again := s.Call("GET", part, s.Admin, nil, "HX-Request", "true").Want(204).Header.Get("Retry-After"); again != "" {
+		t.Errorf("%s, which waits for the model, is asked for again in %s s", part, again)
+	}
+}
+
 // fetched is a part as it comes once it is drawn, which may be after the page was told to ask
 // again.
 func fetched(t *testing.T, s *sitetest.Site, part string) (answer sitetest.Answer) {
@@ -185,7 +193,7 @@ func aLongStudyShowsBeforeItsModel(t *testing.T, s *sitetest.Site, study string,
 	shown := s.Page(study)
 	sitetest.Says(t, shown, worked, "broken in", `hx-get="`+study+`/parts/model" hx-trigger="changed from:body, every 1s"`, "model-ready from:body")
 	for _, part := range []string{"verdict", "gain", "progress", "progress-table", "beliefs"} {
-		s.Call("GET", study+"/parts/"+part, s.Admin, nil, "HX-Request", "true").Want(204)
+		waits(t, s, study+"/parts/"+part)
 	}
 	for part, want := range map[string]string{"trials": "of 2000 trials", "status": "trial 2000, 20 planned", "ledger": "Older entries", "next": "Ask", "model": worked} {
 		s.Call("GET", study+"/parts/"+part, s.Admin, nil, "HX-Request", "true").Want(200).Says(want)
@@ -212,7 +220,7 @@ func aLongBoardShowsBeforeItsModel(t *testing.T, s *sitetest.Site, study string,
 			}
 		}
 		for _, part := range []string{"verdict", "gain", "progress", "progress-table", "beliefs"} {
-			s.Call("GET", study+"/board/"+part+at, s.Admin, nil, "HX-Request", "true").Want(204)
+			waits(t, s, study+"/board/"+part+at)
 		}
 		giveBack()
 		arrived(t, s, study+"/board/model"+at)

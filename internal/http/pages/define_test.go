@@ -381,6 +381,7 @@ func TestAScaleIsPutRight(t *testing.T) {
 	form := page(study+"/reconfigure?log=flow", s.Admin)
 	sitetest.Says(t, form, `<option value="log" selected>`, "Filled in below, and not changed yet: flow", `value="`+says)
 	sitetest.Lacks(t, page(study+"/reconfigure?log=none", s.Admin), "Filled in below")
+	sitetest.Says(t, page(study+"/reconfigure?way=drift", s.Admin), "Filled in below, and not changed yet", "here the last 30.")
 	twice(t, s, study+"/reconfigure", url.Values{"parameters.0.low": {"0.1"}, "parameters.0.high": {"100"}, "parameters.0.scale": {"log"}, "algorithm.name": {"log-cei"}, "algorithm.horizon": {"20"}, "reason": {"decades"}}).Want(303)
 	if scaleOf(study) != "log" || strings.Contains(page(study, s.Admin), says) {
 		t.Errorf("after it was put right: %v", scaleOf(study))

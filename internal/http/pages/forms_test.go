@@ -388,6 +388,7 @@ func TestATableIsTakenBack(t *testing.T) {
 	}
 	s.Call("GET", address, s.Token(account.Viewer, ""), nil).Want(403)
 	s.Call("GET", study+"/undo?event=99", s.Admin, nil).Want(422).Says("must be a whole number from 1 to 5")
+	post(s, study+"/undo?event=99", url.Values{}).Want(422).Says("must be a whole number from 1 to 5")
 	sitetest.Says(t, s.Page(address), "wrote entries 3 to 5 of the ledger in one go", "about trials 2 and 3")
 	s.API("PATCH", study, `{"state": "finished"}`).Want(200)
 	why := url.Values{"do": {"preview"}, "reason": {""}}

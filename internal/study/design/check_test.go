@@ -182,6 +182,7 @@ var checkFaults = []checkFault{
 	{"huge threshold", func(d *Definition) { d.Constraints[0].Threshold = -1e101 }, "constraints[0].threshold", "between -1e100 and 1e100"},
 	{"indistinguishable bounds", func(d *Definition) { d.Parameters[2].Low, d.Parameters[2].High = new(1.0), new(1+1e-12) }, "parameters[2].high", "too close together"},
 	{"log scale from 0", func(d *Definition) { d.Parameters[2].Low = new(0.0) }, "parameters[2].low", "low 0 must be above 0 for a log scale"},
+	{"log scale from next to 0", func(d *Definition) { d.Parameters[2].Low = new(1e-310) }, "parameters[2].low", "too close to 0 for a log scale"},
 	{"unknown warp", func(d *Definition) { d.Model.Warp = "log" }, "model.warp", `must be "yeo_johnson" or "none"`},
 	{"a warp nobody fits", func(d *Definition) { d.Model.Warp, d.Model.Fit = "yeo_johnson", "fixed" }, "model.warp", `needs outputs "standardize" and fit "marginal_likelihood"`},
 	{"unknown scale", func(d *Definition) { d.Parameters[2].Scale = "log10" }, "parameters[2].scale", `must be "linear" or "log"`},

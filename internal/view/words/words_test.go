@@ -84,6 +84,9 @@ func TestColumnsHaveEquallyManyDecimals(t *testing.T) {
 	if got := Column([]float64{1.0 / 3, 2.0 / 3, 100.25})(1.0 / 3); got != "0.333333" {
 		t.Errorf("a third is written %s beside others that differ", got)
 	}
+	if got := Terse(Percent(0.9999) + ", " + Percent(0.0001)); got != ">99\u202f%, <1\u202f%" {
+		t.Errorf("chances in a cell are written %q", got)
+	}
 	low, high := 0.0, 1e-4
 	p := design.Parameter{Name: "salt", Type: design.Real, Low: &low, High: &high}
 	if got, want := Settings(p, []design.Value{{Number: 5e-5}, {Number: 1.25e-5}, {Number: 0.0001234}})(design.Value{Number: 5e-5}), "5.00\u202f×\u202f10⁻⁵"; got != want {

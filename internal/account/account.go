@@ -393,9 +393,6 @@ type OnDevice struct {
 type WrongPIN struct{ Left int }
 
 func (e *WrongPIN) Error() string {
-	if e.Left == 0 {
-		return "no PIN works here for this person now: sign in with a link, and set one anew"
-	}
 	return fmt.Sprintf("that is not the PIN; tries left: %d", e.Left)
 }
 

@@ -335,6 +335,7 @@ type doubtful struct {
 	account.Store
 	unknown atomic.Bool
 	asked   atomic.Int64
+	refuses atomic.Bool
 	until   time.Time // when what it knows ends, if that is not as stored
 }
 
@@ -342,6 +343,9 @@ func (d *doubtful) Authenticate(ctx context.Context, secret string) (account.Ide
 	if d.unknown.Load() {
 		d.asked.Add(1)
 		return account.Identity{}, fmt.Errorf("%w: no answer", study.ErrUnavailable)
+	}
+	if d.refuses.Load() {
+		return account.Identity{}, account.ErrExpired
 	}
 	who, err := d.Store.Authenticate(ctx, secret)
 	if !d.until.IsZero() {
@@ -361,6 +365,22 @@ func TestWhatEndsIsGoodNoLongerEvenAway(t *testing.T) {
 			accounts.unknown.Store(true)
 			s.Call("GET", "/metrics", s.Admin, nil).Want(want)
 		})
+	}
+}
+
+// TestEventsAreSentToWhomTheyAreForWhenTheyAreRead: they may be read before it is announced that
+// accounts have changed.
+func TestEventsAreSentToWhomTheyAreForWhenTheyAreRead(t *testing.T) {
+	accounts := &doubtful{}
+	s := sitetest.Beside(t, func(o *server.Options) { accounts.Store, o.Accounts = o.Accounts, accounts })
+	id := s.NewStudy(sitetest.Screen)
+	stream := listen(t, s, "/api/v1/studies/"+id+"/events", s.Admin)
+	sitetest.Same(t, "line", stream.next(), "id: 1")
+	stream.next()
+	accounts.refuses.Store(true)
+	s.Another().API("POST", "/studies/"+id+"/trials", own).Want(201)
+	if heard := stream.untilEnd(); len(heard) > 0 {
+		t.Errorf("who may not hear any more heard %q", heard)
 	}
 }
 

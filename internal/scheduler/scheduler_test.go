@@ -211,6 +211,43 @@ func TestYieldsOfOneWorkGoTogether(t *testing.T) {
 	})
 }
 
+// Nor do they where it is not given back, because their context ended meanwhile.
+func TestALostPlaceIsLostToAll(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := scheduler.New(1)
+		ctx, cancel := context.WithCancel(t.Context())
+		reached := make(chan error, 2)
+		var all sync.WaitGroup
+		all.Go(func() {
+			_ = s.Compute(scheduler.With(ctx, scheduler.Reading), "wide", func(ctx context.Context) error {
+				time.Sleep(20 * time.Millisecond)
+				var parts sync.WaitGroup
+				for range cap(reached) {
+					parts.Go(func() { reached <- checkpoint.Reach(ctx) })
+				}
+				parts.Wait()
+				return nil
+			})
+		})
+		synctest.Wait()
+		all.Go(func() {
+			_ = s.Compute(scheduler.With(t.Context(), scheduler.Choosing), "other", func(context.Context) error {
+				time.Sleep(50 * time.Millisecond)
+				return nil
+			})
+		})
+		time.Sleep(30 * time.Millisecond)
+		cancel()
+		for range cap(reached) {
+			if err := <-reached; !errors.Is(err, context.Canceled) {
+				t.Errorf("goes on without the place: %v", err)
+			}
+		}
+		all.Wait()
+	})
+}
+
 // A study that comes new has saved up nothing by having been away.
 func TestNewcomersStartLevel(t *testing.T) {
 	t.Parallel()

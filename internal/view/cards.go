@@ -142,7 +142,7 @@ func (v Tried) chosenInstead() design.Settings {
 const longestReason = 500
 
 func (v Tried) inDoubt() templates.Doubtful {
-	d := templates.Doubtful{Number: v.Trial.Number, URL: v.trialURL(v.Trial.Number), Means: v.Snap.DoubtMeans(v.Trial), Operates: v.Head.Operates && v.At == 0 && v.Snap.State != ledger.Archived}
+	d := templates.Doubtful{Number: v.Trial.Number, URL: v.trialURL(v.Trial.Number), Means: v.Snap.DoubtMeans(v.Trial), Operates: v.Head.Operates && v.Snap.State != ledger.Archived}
 	d.Says = lists.Map(v.Trial.Doubts, func(doubt ledger.Doubted) string { return doubt.Why })
 	d.Sure = study.Doubted(study.Asked(v.Trial.Doubts))
 	d.Reason = words.Shorten("In doubt: "+strings.Join(d.Says, " "), longestReason)

@@ -297,10 +297,9 @@ func (v verdictFacts) leastViolating() *templates.Answer {
 }
 
 // largestExcess is the limit that a trial exceeds most, and by how much in units of spreads, which
-// hold each limit's standard deviation over the trials. It is not known if a limit has no value at
-// the trial.
+// hold each limit's standard deviation over the trials; 0 if it exceeds none. It is not known if a
+// limit has no value at the trial.
 func (v verdictFacts) largestExcess(t *ledger.Trial, spreads []float64) (binding design.Constraint, excess float64, known bool) {
-	excess = math.Inf(-1)
 	for j, c := range v.Snap.Definition.Constraints {
 		m, there := v.limitValue(t, c)
 		if !there {

@@ -464,6 +464,7 @@ func TestListsOfNames(t *testing.T) {
 		"EtOH,1,4-dioxane; 1,2-DCE":  {"EtOH", "1,4-dioxane", "1,2-DCE"},
 		`"1,4-dioxane", "a, b" ,THF`: {"1,4-dioxane", "a, b", "THF"},
 		"1,2,3":                      {"1", "2", "3"},
+		"A, B2,":                     {"A", "B2"},
 		"5\" column, 10\" column":    {`5" column`, `10" column`},
 		` "open, B`:                  {`"open`, "B"},
 		`"5"", coarse", """A"""; B`:  {`5", coarse`, `"A"`, "B"},

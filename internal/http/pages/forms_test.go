@@ -233,6 +233,12 @@ func TestFormSentTwiceWorksOnce(t *testing.T) {
 			t.Errorf("%s made what it makes twice", path)
 		}
 	}
+	invite := regexp.MustCompile(`/people/invites/[^"/]+/revoke`)
+	revoke := invite.FindString(s.Page("/people"))
+	post(s, revoke, url.Values{}).Want(303)
+	if again := invite.FindString(s.Page("/people")); revoke == "" || again != "" {
+		t.Errorf("an invite is revoked at %q, and then at %q", revoke, again)
+	}
 	made := url.Values{"key": {"k"}, "name": {"Twice"}, "parameters.0.name": {"x"}, "parameters.0.type": {"real"}, "parameters.0.low": {"0"}, "parameters.0.high": {"1"},
 		"objective.metric": {"y"}, "objective.direction": {"maximize"}, "algorithm.name": {"rpol-ucb"}, "algorithm.horizon": {"20"}}
 	first, again := post(s, "/studies/new", made).Want(303).Header.Get("Location"), post(s, "/studies/new", made).Want(303).Header.Get("Location")

@@ -2,12 +2,17 @@ package db
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
+	"io"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"headroom/internal/must"
+	"headroom/internal/study"
 )
 
 // TestHowLongAnAnswerMayTakeIsTheURLs: a database that is silent for longer opens the breaker.
@@ -26,6 +31,39 @@ func TestHowLongAnAnswerMayTakeIsTheURLs(t *testing.T) {
 				t.Errorf("%s: given up after %v with %v", url, took, err)
 			}
 		})
+	}
+}
+
+// TestLimitsAreTheURLs: of a statement, of waiting for a lock, and of a transaction that is idle.
+func TestLimitsAreTheURLs(t *testing.T) {
+	t.Parallel()
+	for url, want := range map[string][3]string{"postgres://db/x": {"30000", "5000", "10000"}, "postgres://db/x?lock_timeout=60000": {"30000", "60000", "10000"}} {
+		said := must.Get(poolConfig(url))(t).ConnConfig.RuntimeParams
+		if got := [3]string{said["statement_timeout"], said["lock_timeout"], said["idle_in_transaction_session_timeout"]}; got != want {
+			t.Errorf("%s: %q, want %q", url, got, want)
+		}
+	}
+}
+
+// TestWhatMeansThatTheDatabaseIsAway, as it is told to a caller who still waits and to one who has
+// left.
+func TestWhatMeansThatTheDatabaseIsAway(t *testing.T) {
+	t.Parallel()
+	left, leave := context.WithCancel(t.Context())
+	leave()
+	for _, c := range []struct {
+		ctx         context.Context
+		err         error
+		away, later bool
+	}{
+		{t.Context(), io.ErrUnexpectedEOF, true, false}, {left, io.ErrUnexpectedEOF, true, false}, {t.Context(), driver.ErrBadConn, true, false},
+		{t.Context(), context.Canceled, true, false}, {left, context.Canceled, false, false},
+		{t.Context(), &pgconn.PgError{Code: "53300"}, true, true}, {t.Context(), &pgconn.PgError{Code: "23505"}, false, false},
+	} {
+		said := unavailable(c.ctx, c.err)
+		if _, later := errors.AsType[*study.Later](said); errors.Is(said, study.ErrUnavailable) != c.away || later != c.later {
+			t.Errorf("%v to one who has left: %t, becomes %v; want it away: %t, to be tried later: %t", c.err, c.ctx == left, said, c.away, c.later)
+		}
 	}
 }
 

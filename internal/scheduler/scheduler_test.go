@@ -245,6 +245,11 @@ func TestALostPlaceIsLostToAll(t *testing.T) {
 			}
 		}
 		all.Wait()
+		for u, want := range map[scheduler.Urgency]time.Duration{scheduler.Reading: 20 * time.Millisecond, scheduler.Choosing: 50 * time.Millisecond} {
+			if got := s.Counts()[u].Computed; got != want {
+				t.Errorf("%v has computed for %v, want %v", u, got, want)
+			}
+		}
 	})
 }
 

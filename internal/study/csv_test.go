@@ -97,6 +97,18 @@ func TestOneChoiceInTwoEncodings(t *testing.T) {
 	}
 }
 
+// TestAChoiceKeepsItsUnit: it is a text, also where it ends as a number with that unit would.
+func TestAChoiceKeepsItsUnit(t *testing.T) {
+	t.Parallel()
+	d := oven()
+	d.Parameters[0] = design.Parameter{Name: "column", Type: design.Categorical, Unit: "cm", Choices: []string{"5 cm", "10 cm"}}
+	d.InputConstraints, d.Candidates = nil, nil
+	rows, _ := must.Get2(parseCSV(mustCompile(t, d), strings.NewReader("column,"+d.Parameters[1].Name+"\n10 cm,2\n"), ImportOptions{}))(t)
+	if got := rows[0].Parameters["column"]; got != design.TextValue("10 cm") {
+		t.Errorf("read as %v", got)
+	}
+}
+
 func TestImportFaults(t *testing.T) {
 	t.Parallel()
 	c := mustCompile(t, bufferScreen())

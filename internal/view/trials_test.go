@@ -97,6 +97,27 @@ func TestAPageOfTheTableIsNotEmpty(t *testing.T) {
 	}
 }
 
+func TestAReportListsTheNewestTrialsAndThoseOfWhichSomethingIsToBeSaid(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, twoLimits)
+	b.ask(0.5)
+	v := b.facts(0)
+	v.Modelless = "Its kernel is gone."
+	for n, want := range map[int]int{mostReportTrials: mostReportTrials, mostReportTrials + 1: mostReportTrials/2 + 3} {
+		snap := *b.snap
+		snap.Trials = nil
+		for i := range n {
+			snap.Trials = append(snap.Trials, &ledger.Trial{Number: i + 1, Excluded: i == 3, SettingsChanged: i == 5,
+				Metrics: map[string]ledger.Measurement{"yield": {Corrected: i == 7}}})
+		}
+		v.Snap = &snap
+		listed := lists.Map(v.reportedTrials(), func(t *ledger.Trial) int { return t.Number })
+		if len(listed) != want || listed[len(listed)-1] != n || n > want && !slices.Equal(listed[:4], []int{4, 6, 8, n - mostReportTrials/2 + 1}) {
+			t.Errorf("of %d trials a report lists %d: %v…", n, len(listed), listed[:4])
+		}
+	}
+}
+
 // TestALongSettingHasManyLetters, in whichever script.
 func TestALongSettingHasManyLetters(t *testing.T) {
 	t.Parallel()

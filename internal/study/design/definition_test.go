@@ -62,6 +62,11 @@ func TestFormatNumber(t *testing.T) {
 			t.Errorf("formatNumber(%v) = %s, want %s", x, got, want)
 		}
 	}
+	for want, x := range map[string]float64{"0.031": 0.0314, "0.5": 0.501, "2.5": 2.53, "31": 31.4, "1234": 1234.4, "0": 0} {
+		if got := FormatBrief(x); got != want {
+			t.Errorf("FormatBrief(%v) = %s, want %s", x, got, want)
+		}
+	}
 }
 
 func TestParseNumberRefuses(t *testing.T) {

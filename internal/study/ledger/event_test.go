@@ -87,6 +87,14 @@ func TestLedgersThatRepeatValuesAreRead(t *testing.T) {
 	}
 }
 
+// TestZeroHasOneHash: JSON may lose its sign.
+func TestZeroHasOneHash(t *testing.T) {
+	t.Parallel()
+	if hashValues([]float64{math.Copysign(0, -1)}) != hashValues([]float64{0}) {
+		t.Error("0 and −0 have two hashes")
+	}
+}
+
 // TestALargeAskIsWrittenOnce: fifty trials with ten sampled metrics of ten thousand candidates take
 // hardly more room than one.
 func TestALargeAskIsWrittenOnce(t *testing.T) {

@@ -3,6 +3,7 @@ package study
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -285,7 +286,7 @@ func usedInstead(snap *ledger.Snapshot, trial *ledger.Trial, said design.Setting
 	for _, p := range snap.Definition.Parameters {
 		value, there := said[p.Name]
 		if there && value != chosen[p.Name] && value != used[p.Name] {
-			if p = snap.WidestSince(trial.ChosenSeq, p); !p.Rounds(value, chosen[p.Name]) && !p.Rounds(value, used[p.Name]) {
+			if p = widestSince(snap, trial.ChosenSeq, p); !p.Rounds(value, chosen[p.Name]) && !p.Rounds(value, used[p.Name]) {
 				used[p.Name] = value
 			}
 		}
@@ -299,6 +300,27 @@ func usedInstead(snap *ledger.Snapshot, trial *ledger.Trial, said design.Setting
 		}
 	}
 	return used
+}
+
+// widestSince returns a parameter with the widest bounds that it had since event seq.
+func widestSince(snap *ledger.Snapshot, seq int64, p design.Parameter) design.Parameter {
+	low, high := "parameters["+p.Name+"].low", "parameters["+p.Name+"].high"
+	for _, r := range snap.Revisions {
+		for _, c := range r.Changes {
+			if r.Seq < seq || c.Path != low && c.Path != high {
+				continue
+			}
+			var was *float64 // nil where a remainder had none
+			switch _ = json.Unmarshal(c.Before, &was); {
+			case was == nil:
+			case c.Path == low && p.Low != nil:
+				p.Low = new(min(*p.Low, *was))
+			case c.Path == high && p.High != nil:
+				p.High = new(max(*p.High, *was))
+			}
+		}
+	}
+	return p
 }
 
 // sumUp makes a mixture that was used sum up if a part of it is unlike the one kept: by its parts as

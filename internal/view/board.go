@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"headroom/internal/lists"
 	"headroom/internal/study"
@@ -104,7 +105,7 @@ func (v Facts) amends() templates.Amends {
 	}
 	for _, amended := range v.Board.Amended {
 		if len(amended.Revisions) > 1 {
-			amends.Lines = append(amends.Lines, v.amendOfMany(amended))
+			amends.Lines = append(amends.Lines, amended.line(v.Snap.Definition, v.clockStamp(amended.Last.At)))
 		} else {
 			amends.Lines = append(amends.Lines, v.amendsOf(amended.Last)...)
 		}
@@ -115,7 +116,10 @@ func (v Facts) amends() templates.Amends {
 // Amended returns the revisions that belong into that list, newest first. Corrections of many trials
 // in one request, as where a table is taken back, belong together; others stand alone.
 func Amended(snap *ledger.Snapshot) (list [][]ledger.Revision) {
-	for _, request := range slices.Backward(snap.RevisionsTogether()) {
+	for rest := snap.Revisions; len(rest) > 0; {
+		first, _ := slices.BinarySearchFunc(rest, rest[len(rest)-1].At, func(r ledger.Revision, at time.Time) int { return r.At.Compare(at) })
+		request := rest[first:]
+		rest = rest[:first]
 		of := func(kinds ...ledger.Kind) []ledger.Revision {
 			return lists.Pick(request, func(r ledger.Revision) (ledger.Revision, bool) { return r, slices.Contains(kinds, r.Kind) })
 		}
@@ -131,10 +135,10 @@ func Amended(snap *ledger.Snapshot) (list [][]ledger.Revision) {
 	return list
 }
 
-// amendOfMany is the line of many corrections in one request.
-func (v Facts) amendOfMany(amended Amendment) templates.Amend {
-	d, corrected, readings, emptied := v.Snap.Definition, map[string]bool{}, 0, 0
-	for _, r := range amended.Revisions {
+// line is the line of many corrections in one request.
+func (a Amendment) line(d design.Definition, at templates.Stamp) templates.Amend {
+	corrected, readings, emptied := map[string]bool{}, 0, 0
+	for _, r := range a.Revisions {
 		for name := range r.Stood {
 			corrected[name] = true
 		}
@@ -146,8 +150,8 @@ func (v Facts) amendOfMany(amended Amendment) templates.Amend {
 	if settings {
 		what = append(what, "settings")
 	}
-	line := templates.Amend{At: v.clockStamp(amended.Last.At), By: amended.Last.By, Reason: amended.Revisions[0].Reason, After: "corrected"}
-	line.What = design.Listed(what, "and") + " of " + TrialsInWords(lists.Map(amended.Revisions, func(r ledger.Revision) int { return r.Number }))
+	line := templates.Amend{At: at, By: a.Last.By, Reason: a.Revisions[0].Reason, After: "corrected"}
+	line.What = design.Listed(what, "and") + " of " + TrialsInWords(lists.Map(a.Revisions, func(r ledger.Revision) int { return r.Number }))
 	switch {
 	case emptied == readings && !settings:
 		line.After = "taken back"

@@ -56,7 +56,7 @@ func (v Facts) entries() (list []templates.LedgerEntry) {
 			_, last, numbers := v.Snap.Together(event.Seq)
 			newest := i+1 == len(v.Entries) || v.Entries[i+1].Seq > last
 			if newest && len(numbers) > mostApart {
-				entry.Outcome = v.outcome(numbers)
+				entry.Outcome = outcomeOf(v.Snap, numbers)
 			}
 			if newest && len(numbers) > 1 && takesBack {
 				entry.Together, entry.TakeBack = len(numbers), v.Head.URL("/undo?event="+strconv.FormatInt(event.Seq, 10))
@@ -67,10 +67,10 @@ func (v Facts) entries() (list []templates.LedgerEntry) {
 	return list
 }
 
-// outcome says what has become of trials, and which of them is the best.
-func (v Facts) outcome(numbers []int) string {
-	d, counts, states := v.Snap.Definition, map[string]int{}, []string(nil)
-	only := ledger.Snapshot{Definition: d, Trials: lists.Map(numbers, v.Snap.Trial)}
+// outcomeOf says what has become of trials, and which of them is the best.
+func outcomeOf(snap *ledger.Snapshot, numbers []int) string {
+	d, counts, states := snap.Definition, map[string]int{}, []string(nil)
+	only := ledger.Snapshot{Definition: d, Trials: lists.Map(numbers, snap.Trial)}
 	for _, t := range only.Trials {
 		state := stateWords(d, t)
 		if counts[state]++; counts[state] == 1 {
@@ -81,7 +81,7 @@ func (v Facts) outcome(numbers []int) string {
 	said := lists.Map(states, func(state string) string { return fmt.Sprintf("%d %s", counts[state], state) })
 	text := fmt.Sprintf("All %d trials by now: %s", len(numbers), strings.Join(said, ", "))
 	if best := only.Best(); best != nil {
-		text += fmt.Sprintf("; the best of them %s at trial %d", Measured(v.Snap, best, d.Objective.Metric, best.Metrics[d.Objective.Metric]), best.Number)
+		text += fmt.Sprintf("; the best of them %s at trial %d", Measured(snap, best, d.Objective.Metric, best.Metrics[d.Objective.Metric]), best.Number)
 	}
 	return text + "."
 }

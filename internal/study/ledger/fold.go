@@ -328,7 +328,7 @@ func (b *builder) touchTold(number int) (*Trial, error) {
 
 // addRevision adds a revision for the present event.
 func (b *builder) addRevision(number int, reason string) *Revision {
-	b.snap.Revisions = append(b.snap.Revisions, Revision{Seq: b.last.Seq, Kind: b.last.Kind, After: len(b.snap.Trials),
+	b.snap.Revisions = append(b.snap.Revisions, Revision{Seq: b.last.Seq, At: b.last.At, Kind: b.last.Kind, After: len(b.snap.Trials),
 		Number: number, Reason: reason, Limits: b.snap.Definition.Constraints})
 	return &b.snap.Revisions[len(b.snap.Revisions)-1]
 }

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"cmp"
-	"encoding/json"
 	"slices"
 	"time"
 	"unsafe"
@@ -161,28 +160,13 @@ func (snap *Snapshot) EventsOf(number int) []int64 { return snap.Trial(number).e
 // Together returns the first and the last of the events that were written in one request with event
 // seq, and the numbers of the trials that they are about.
 func (snap *Snapshot) Together(seq int64) (first, last int64, numbers []int) {
-	all := snap.requestOf(seq)
-	numbers = lists.Pick(snap.Trials, func(t *Trial) (int, bool) { return t.Number, all.has(snap.EventsOf(t.Number)) })
-	return all.first, all.last, numbers
-}
-
-// requestOf returns the events that were written in one request with event seq.
-func (snap *Snapshot) requestOf(seq int64) span {
+	all := span{seq, seq}
 	i, _ := slices.BinarySearchFunc(snap.together, seq, func(s span, seq int64) int { return cmp.Compare(s.last, seq) })
 	if i < len(snap.together) && snap.together[i].first <= seq {
-		return snap.together[i]
+		all = snap.together[i]
 	}
-	return span{seq, seq}
-}
-
-// RevisionsTogether returns the revisions of each request, those of the ledger's order.
-func (snap *Snapshot) RevisionsTogether() (requests [][]Revision) {
-	for all := snap.Revisions; len(all) > 0; {
-		last := snap.requestOf(all[0].Seq).last
-		n, _ := slices.BinarySearchFunc(all, last+1, func(r Revision, seq int64) int { return cmp.Compare(r.Seq, seq) })
-		requests, all = append(requests, all[:n:n]), all[n:]
-	}
-	return requests
+	numbers = lists.Pick(snap.Trials, func(t *Trial) (int, bool) { return t.Number, all.has(snap.EventsOf(t.Number)) })
+	return all.first, all.last, numbers
 }
 
 // Since returns the number of the event that gave a reading or setting of a trial its present
@@ -518,6 +502,7 @@ func (snap *Snapshot) Summary() Summary {
 // exclusion, a reconfiguration or a fit. Charts over trials mark it.
 type Revision struct {
 	Seq     int64
+	At      time.Time // the same for all of one request
 	Kind    Kind
 	After   int              // number of trials at the time
 	Number  int              // of the trial concerned, 0 for none
@@ -544,27 +529,6 @@ func (snap *Snapshot) InUnitsOf(seq int64) *design.Definition {
 		}
 	}
 	return &snap.Definition
-}
-
-// WidestSince returns a parameter with the widest bounds that it had since event seq.
-func (snap *Snapshot) WidestSince(seq int64, p design.Parameter) design.Parameter {
-	low, high := "parameters["+p.Name+"].low", "parameters["+p.Name+"].high"
-	for _, r := range snap.Revisions {
-		for _, c := range r.Changes {
-			if r.Seq < seq || c.Path != low && c.Path != high {
-				continue
-			}
-			var was *float64 // nil where a remainder had none
-			switch _ = json.Unmarshal(c.Before, &was); {
-			case was == nil:
-			case c.Path == low && p.Low != nil:
-				p.Low = new(min(*p.Low, *was))
-			case c.Path == high && p.High != nil:
-				p.High = new(max(*p.High, *was))
-			}
-		}
-	}
-	return p
 }
 
 // UnitsReplaced returns, by name, the units of the readings and settings that correction seq

@@ -142,6 +142,33 @@ func TestOnPaper(t *testing.T) {
 	p.sees("Trial 1 of On paper, printed")
 }
 
+// TestMoreCardsAreFolded where a plate waits, so that what is below them stays near. What is typed there
+// stays in sight when results come and after a reload.
+func TestMoreCardsAreFolded(t *testing.T) {
+	t.Parallel()
+	id := site.makeStudy(t, buffer("Folded"))
+	site.ask(t, id, 12)
+	p := newAdmin(t)
+	p.open("/studies/" + id)
+	p.listening()
+	shown := `[...document.querySelectorAll("#next .card")].filter((card) => card.checkVisibility()).length`
+	if n := ask[int](p, shown); n != 8 {
+		t.Errorf("%d of 12 cards are shown", n)
+	}
+	p.press("4 more cards")
+	p.until("all cards", shown+" === 12")
+	const note = `#card-12 [name="note"]`
+	p.click(`#card-12 details:has([name="note"]) > summary`)
+	p.fill(note, "cloudy")
+	site.tell(t, id, 1, map[string]any{"yield": 71.25, "impurity": 0.2})
+	p.until("a card less, and the others", shown+" === 11")
+	p.holds(note, "cloudy")
+	p.reload()
+	p.until("what was typed, in sight", shown+" === 11")
+	p.holds(note, "cloudy")
+	p.audit("folded cards")
+}
+
 // TestAPlateOnPaper: 96 trials that wait stand on one sheet, a row each with blanks for what is not
 // read yet, and on the printed bench their cards begin on its first page.
 func TestAPlateOnPaper(t *testing.T) {

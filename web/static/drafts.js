@@ -95,8 +95,8 @@ const drafts = {
         if (field.type === "checkbox") field.checked = true;
         else if (field.value === field.defaultValue || field.tagName === "SELECT" || field.type === "hidden") field.value = value;
         if (value) field.closest(".meanwhile")?.removeAttribute("hidden");
-        const fold = field.closest("details");
-        if (fold && value !== drafts.initial(field)) {
+        if (value === drafts.initial(field)) continue;
+        for (let fold = field.closest("details"); fold; fold = fold.parentElement.closest("details")) {
           fold.open = true;
           fold.hidden = false; // it is, where a trial is done
         }

@@ -320,6 +320,10 @@ type Lab struct {
 	Fault            string
 }
 
+// openCards is how many cards of waiting trials stand open on a study's page, which says more below
+// them. More are a plate, whose results come as a table.
+const openCards = 8
+
 // MostWells is how many trials a page asks for at once: a plate of the largest usual kind.
 const MostWells = 384
 

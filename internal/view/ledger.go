@@ -46,8 +46,8 @@ func (v Facts) Ledger() templates.Ledger {
 }
 
 // entries puts the entries at hand into words, newest first. The newest at hand of those written
-// together, such as the rows of a table, says what has become of all their trials, and leads to taking
-// them back whoever may.
+// together, such as the rows of a table, says what has become of all their trials, and leads whoever
+// may to taking them back.
 func (v Facts) entries() (list []templates.LedgerEntry) {
 	takesBack := v.Head.Operates && v.Snap.State != ledger.Archived && v.At == 0
 	for i, event := range slices.Backward(v.Entries) {

@@ -207,23 +207,21 @@ func (s *Service) Events(ctx context.Context, id string, after int64, limit int)
 	return s.store.Events(ctx, id, after, limit)
 }
 
-// EventsOf returns the last events about a trial of snap in order, at most limit, and how many
-// precede them.
-func (s *Service) EventsOf(ctx context.Context, snap *ledger.Snapshot, number, limit int) (events []ledger.Event, before int, err error) {
-	seqs := snap.EventsOf(number)
-	before = max(0, len(seqs)-limit)
-	for seqs = seqs[before:]; len(seqs) > 0; {
+// EventsAt returns the events of the given numbers, which must rise.
+func (s *Service) EventsAt(ctx context.Context, id string, seqs []int64) (events []ledger.Event, err error) {
+	const atOnce = 500
+	for len(seqs) > 0 {
 		run := 1 // length of a run of consecutive events
-		for run < len(seqs) && seqs[run] == seqs[0]+int64(run) {
+		for run < min(len(seqs), atOnce) && seqs[run] == seqs[0]+int64(run) {
 			run++
 		}
-		read, err := s.store.Events(ctx, snap.ID, seqs[0]-1, run)
+		read, err := s.store.Events(ctx, id, seqs[0]-1, run)
 		if err != nil {
-			return nil, 0, err
+			return nil, err
 		}
 		events, seqs = append(events, read...), seqs[run:]
 	}
-	return events, before, nil
+	return events, nil
 }
 
 // EventsWithin returns at most limit events, fewer (but at least one) if they are large. Many

@@ -253,7 +253,8 @@ func (s *Service) lastTelling(ctx context.Context, snap *ledger.Snapshot, number
 	if _, err := TrialOf(snap, number); err != nil {
 		return nil, err
 	}
-	events, _, err := s.EventsOf(ctx, snap, number, 1)
+	seqs := snap.EventsOf(number)
+	events, err := s.EventsAt(ctx, snap.ID, seqs[len(seqs)-1:])
 	if err != nil {
 		return nil, err
 	}

@@ -25,17 +25,41 @@ const LedgerLines, newestLines, mostReportLedger = 25, 4, 1500
 // mostApart is how many trials of one request are told apart: of more there is a line for all of them.
 const mostApart = 5
 
-// LedgerShown is how many entries before the given one are shown. The last entry is Snap.Version.
-func (v Facts) LedgerShown(before int64) int {
-	if v.Paper {
-		return mostReportLedger
+// LedgerShown returns the numbers of the entries that are shown of those before the given one, in
+// order, and how many are before them.
+func (v Facts) LedgerShown(before int64) (shown []int64, earlier int64) {
+	most := LedgerLines
+	switch {
+	case v.Paper:
+		most = mostReportLedger
+	case v.Parts && before > v.Snap.Version:
+		most = newestLines
 	}
-	return words.Either(v.Parts && before > v.Snap.Version, newestLines, LedgerLines)
+	for earlier = before - 1; earlier > 0 && len(shown) < most; earlier-- {
+		shown = append(shown, earlier)
+		if !v.Paper { // where each stands for itself
+			earlier -= standsFor(v.Snap, earlier)
+		}
+	}
+	slices.Reverse(shown)
+	return shown, earlier
+}
+
+// standsFor is for how many entries before it one stands: the last of those written together about
+// many trials, such as the rows of a table, for all of them.
+func standsFor(snap *ledger.Snapshot, seq int64) int64 {
+	first, last, numbers := snap.Together(seq)
+	return words.Either(seq == last && len(numbers) > mostApart, last-first, 0)
 }
 
 // Ledger is the ledger in plain words, newest first.
 func (v Facts) Ledger() templates.Ledger {
 	list := templates.Ledger{Entries: v.entries(), Paper: v.Paper}
+	for i, entry := range list.Entries {
+		if others := standsFor(v.Snap, entry.Seq); others > 0 && !v.Paper {
+			list.Entries[i].Others, list.Entries[i].OthersIn = int(others), v.link("ledger", url.Values{"before": {strconv.FormatInt(entry.Seq, 10)}})
+		}
+	}
 	switch {
 	case v.Earlier > 0 && v.Paper:
 		list.Note = fmt.Sprintf("The newest %d of %d entries; the export has all of them.", len(list.Entries), v.Snap.Version)

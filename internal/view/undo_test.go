@@ -80,6 +80,41 @@ func TestALineOfATableLeadsToTakingItBack(t *testing.T) {
 	}
 }
 
+// TestOneEntryStandsForATable: what was done before it is seen beside it. Its other entries are a
+// press away, and a list that begins among them has each.
+func TestOneEntryStandsForATable(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, twoLimits)
+	b.curve(1, 0, "yield")
+	b.together(2, mostApart)
+	b.together(7, 96)
+	b.curve(1, 0, "yield")
+	v := b.facts(0)
+	shown := func(before int64, earlier int64, want ...int64) {
+		t.Helper()
+		if got, rest := v.LedgerShown(before); !slices.Equal(got, want) || rest != earlier {
+			t.Errorf("before %d: %d and %d earlier, want %d and %d", before, got, rest, want, earlier)
+		}
+	}
+	shown(208, 12, 13, 205, 206, 207) // the first page has four lines
+	v.Parts = false
+	shown(208, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 205, 206, 207)
+	shown(205, 204-LedgerLines, 180, 181, 182, 183, 184, 185, 186, 187, 188, 189, 190, 191, 192, 193, 194, 195, 196, 197, 198, 199, 200, 201, 202, 203, 204)
+	shown(15, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14)
+	for _, entry := range v.Ledger().Entries {
+		if (entry.Seq == 205) != (entry.Others > 0) {
+			t.Errorf("entry %d stands for %d others", entry.Seq, entry.Others)
+		}
+		if entry.Seq == 205 && (entry.Others != 191 || entry.OthersIn.URL != "/studies/bench?before=205#ledger") {
+			t.Errorf("the table's entry stands for %d others in %q", entry.Others, entry.OthersIn.URL)
+		}
+	}
+	v.Paper = true
+	if got, rest := v.LedgerShown(208); len(got) != 207 || rest != 0 || v.Ledger().Entries[2].Others != 0 {
+		t.Errorf("on paper there are %d entries, and %d earlier", len(got), rest)
+	}
+}
+
 // TestTakingBackSaysWhatBecomesOfTheTrials.
 func TestTakingBackSaysWhatBecomesOfTheTrials(t *testing.T) {
 	t.Parallel()

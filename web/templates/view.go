@@ -535,6 +535,8 @@ type LedgerEntry struct {
 	Outcome                string // what has become of many trials that were written about in the same request
 	Together               int    // how many there are
 	TakeBack               string // the page that takes that back, "" where it is not offered
+	Others                 int    // how many entries written before it in the same request it stands for
+	OthersIn               Filter // the list of them
 }
 
 // Sentence is what was done, with a colon if the reason follows.

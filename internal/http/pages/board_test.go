@@ -195,9 +195,10 @@ func aLongStudyShowsBeforeItsModel(t *testing.T, s *sitetest.Site, study string,
 	for _, part := range []string{"verdict", "gain", "progress", "progress-table", "beliefs"} {
 		waits(t, s, study+"/parts/"+part)
 	}
-	for part, want := range map[string]string{"trials": "of 2000 trials", "status": "trial 2000, 20 planned", "ledger": "Older entries", "next": "Ask", "model": worked} {
+	for part, want := range map[string]string{"trials": "of 2000 trials", "status": "trial 2000, 20 planned", "ledger": "entries written with it", "next": "Ask", "model": worked} {
 		s.Call("GET", study+"/parts/"+part, s.Admin, nil, "HX-Request", "true").Want(200).Says(want)
 	}
+	s.Call("GET", study+"/parts/ledger?before=3999", s.Admin, nil, "HX-Request", "true").Want(200).Says("Older entries").Lacks("written with it")
 	giveBack()
 	arrived(t, s, study+"/parts/model")
 	for part, want := range map[string]string{"verdict": " beyond it", "progress": "chart-progress", "progress-table": "<table", "beliefs": "beliefs-title"} {

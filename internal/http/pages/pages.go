@@ -337,8 +337,6 @@ func loadListed(v *view.Facts) error {
 	return nil
 }
 
-const eventsAtOnce = 500
-
 // loadEntries gets a page of the ledger, which ends before the entry that the query names.
 func loadEntries(ctx context.Context, studies *study.Service, v *view.Facts) (err error) {
 	q := request.QueryOf(view.LedgerQuery(v.Query, v.Snap))
@@ -346,15 +344,9 @@ func loadEntries(ctx context.Context, studies *study.Service, v *view.Facts) (er
 	if err := q.Err(); err != nil {
 		return err
 	}
-	v.Earlier = max(0, int(before)-1-v.LedgerShown(before))
-	for after := int64(v.Earlier); err == nil && after < before-1; after = int64(v.Earlier + len(v.Entries)) {
-		var read []ledger.Event
-		read, err = studies.Events(ctx, v.Snap.ID, after, int(min(eventsAtOnce, before-1-after)))
-		if len(read) == 0 {
-			break
-		}
-		v.Entries = append(v.Entries, read...)
-	}
+	shown, earlier := v.LedgerShown(before)
+	v.Earlier = int(earlier)
+	v.Entries, err = studies.EventsAt(ctx, v.Snap.ID, shown)
 	return err
 }
 

@@ -26,8 +26,10 @@ func (s *Site) TrialPage(w http.ResponseWriter, r *http.Request, v view.Tried) e
 
 // showTrial shows the page of a trial; change may put a form with its faults into it.
 func (s *Site) showTrial(w http.ResponseWriter, r *http.Request, status int, v view.Tried, change func(*templates.TrialPage)) error {
+	entries := v.Snap.EventsOf(v.Trial.Number)
+	v.Earlier = max(0, len(entries)-view.LedgerLines)
 	var err error
-	if v.Entries, v.Earlier, err = s.Studies.EventsOf(r.Context(), v.Snap, v.Trial.Number, view.LedgerLines); err != nil {
+	if v.Entries, err = s.Studies.EventsAt(r.Context(), v.Snap.ID, entries[v.Earlier:]); err != nil {
 		return err
 	}
 	page := v.Page()

@@ -66,7 +66,7 @@ const drafts = {
 
   // saved tells whether a value is what is saved for the field already, so that only the answer was lost.
   saved: (field, value) => Boolean(field.dataset?.saved) && drafts.numbers(value) === drafts.numbers(field.dataset.saved),
-  numbers: (text) => text.replaceAll(",", ".").replaceAll("−", "-").replace("+-", "±").replace(/(\d)\s(?=\d{3})/g, "$1").split("±").map((part) => Number(part.trim().replace(drafts.measured, "$1"))).join(),
+  numbers: (text) => text.replaceAll(",", ".").replaceAll("−", "-").replace("+-", "±").replace(/(\d)[\s'’](?=\d{3})/g, "$1").split("±").map((part) => Number(part.trim().replace(drafts.measured, "$1"))).join(),
 
   // measured matches a number, perhaps with its unit, in which no word begins with a digit.
   measured: /^([+-]?[\d.]+(?:e[+-]?\d+)?)(?:\s*[^\d\s.]\S*(?:\s+[^\d\s]\S*)*)?$/i,

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/text/width"
 )
 
-// Numbers in forms and tables have a decimal point or a decimal comma, and perhaps marks or spaces
-// between thousands; Japanese input methods write them in full width. A single mark before exactly
+// Numbers in forms and tables have a decimal point or a decimal comma, and perhaps marks, spaces
+// or apostrophes between thousands; Japanese input methods write them in full width. A single mark before exactly
 // three digits is ambiguous: 1,200 is 1.2 to some people and 1200 to others. The program never
 // guesses which.
 
@@ -59,22 +59,23 @@ func (a *AmbiguousNumber) Error() string {
 var (
 	errNotDecimal = errors.New("write a number such as 0.31 or 0,31")
 	ErrTooLarge   = errors.New("write a number between -1e100 and 1e100") // of what no float64 can hold
-	numberParts   = regexp.MustCompile(`^([+-]?) *([0-9., ]*)([eE][+-]?[0-9]+)?$`)
-	grouped       = regexp.MustCompile(`^[1-9][0-9]{0,2}(?:[., ][0-9]{3})+$`)
+	numberParts   = regexp.MustCompile(`^([+-]?) *([0-9., ']*)([eE][+-]?[0-9]+)?$`)
+	grouped       = regexp.MustCompile(`^[1-9][0-9]{0,2}(?:[., '][0-9]{3})+$`)
 	onlyDigits    = regexp.MustCompile(`^[0-9]*$`)
-	toASCII       = strings.NewReplacer("\u00a0", " ", "\u2009", " ", "\u202f", " ", "−", "-", "ｰ", "-") // to ASCII, after narrowing
+	toASCII       = strings.NewReplacer("\u00a0", " ", "\u2009", " ", "\u202f", " ", "−", "-", "ｰ", "-", "’", "'") // to ASCII, after narrowing
 )
 
 // parsedNumber is a number split into its parts, as far as its own text determines them.
 type parsedNumber struct {
 	sign, whole, fraction, exponent string
 	decimal                         rune // the mark before the fraction, 0 without one
-	thousands                       rune // the mark or space in groups of the whole, 0 without groups
+	thousands                       rune // the mark, space or apostrophe in groups of the whole, 0 without groups
 	ambiguous                       bool // the decimal mark may also be a thousands mark
 }
 
 func split(text string) (parsedNumber, error) {
-	parts := numberParts.FindStringSubmatch(strings.TrimSpace(toASCII.Replace(width.Narrow.String(text))))
+	text = strings.TrimFunc(text, func(r rune) bool { return unicode.IsSpace(r) || invisible(r) })
+	parts := numberParts.FindStringSubmatch(toASCII.Replace(width.Narrow.String(text)))
 	if parts == nil {
 		return parsedNumber{}, errNotDecimal
 	}
@@ -86,7 +87,7 @@ func split(text string) (parsedNumber, error) {
 			n.whole, n.fraction, n.decimal = rest, n.whole[at+1:], mark
 		}
 	}
-	for _, mark := range " .," {
+	for _, mark := range " '.," {
 		switch {
 		case !strings.ContainsRune(n.whole, mark):
 		case n.thousands != 0 || mark == n.decimal || !grouped.MatchString(n.whole):
@@ -104,7 +105,7 @@ func split(text string) (parsedNumber, error) {
 
 func misspelt(part, text string) error {
 	if strings.Contains(part, " ") {
-		return fmt.Errorf("“%s” looks like more than one number; write one. A space may only stand before groups of three digits, as in 12 500", Shorten(strings.TrimSpace(text)))
+		return fmt.Errorf("“%s” looks like more than one number; write one. A space may only stand before groups of three digits, as in 12 500", Shorten(text))
 	}
 	return errNotDecimal
 }

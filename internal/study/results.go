@@ -235,8 +235,11 @@ func (row importRow) doubtKnown(d design.Definition, follows func(design.Constra
 	for _, c := range d.Constraints {
 		told, there := row.Known[c.Metric]
 		if value, known := follows(c); there && known && !closeTo(told, value) && !design.Abbreviates(told, value) {
-			doubts = append(doubts, Doubt{row.at() + "." + c.Metric, exactText(told),
-				fmt.Sprintf("%s follows from the settings, and is %s there; %s is not kept. Are the settings right?", design.OpeningName(c.Metric), exactText(value), exactText(told))})
+			doubt := Doubt{row.at() + "." + c.Metric, exactText(told),
+				fmt.Sprintf("%s follows from the settings, and is %s there; %s is not kept. Are the settings right?", design.OpeningName(c.Metric), exactText(value), exactText(told))}
+			if !slices.Contains(doubts, doubt) { // a metric may have two limits
+				doubts = append(doubts, doubt)
+			}
 		}
 	}
 	return doubts

@@ -149,11 +149,14 @@ func (v Tried) inDoubt() templates.Doubtful {
 	return d
 }
 
-// savedJustNow is what the viewer saved last and can still undo.
+// savedJustNow is what the viewer saved last and can still undo. A table is taken back as a whole.
 func (v Facts) savedJustNow() (saved []templates.Saved) {
 	for _, t := range v.Snap.Trials {
-		if t.Origin != ledger.Imported { // an imported table would bury the cards
-			saved = append(saved, v.Of(t).savedJustNow()...)
+		if now := v.Of(t).savedJustNow(); len(now) > 0 && t.Origin != ledger.Imported {
+			seqs := v.Snap.EventsOf(t.Number)
+			if _, _, together := v.Snap.Together(seqs[len(seqs)-1]); len(together) <= mostApart {
+				saved = append(saved, now...)
+			}
 		}
 	}
 	slices.SortStableFunc(saved, func(a, b templates.Saved) int { return cmp.Or(b.Left-a.Left, b.Number-a.Number) })

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"headroom/internal/account"
 	"headroom/internal/must"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
@@ -112,6 +113,29 @@ func TestOneEntryStandsForATable(t *testing.T) {
 	v.Paper = true
 	if got, rest := v.LedgerShown(208); len(got) != 207 || rest != 0 || v.Ledger().Entries[2].Others != 0 {
 		t.Errorf("on paper there are %d entries, and %d earlier", len(got), rest)
+	}
+}
+
+// TestWhatATableSavedIsNotUndoneRowByRow: it is taken back as a whole.
+func TestWhatATableSavedIsNotUndoneRowByRow(t *testing.T) {
+	t.Parallel()
+	for rows, want := range map[int]int{mostApart: mostSaved, mostApart + 1: 0} {
+		b := newBench(t, twoLimits)
+		var drafts []ledger.Draft
+		for range rows {
+			drafts = append(drafts, ledger.Draft{Kind: ledger.Told, Data: ledger.ToldData{Number: b.ask(0.5), Telling: ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 60}}}}})
+		}
+		b.clock = b.clock.Add(time.Second)
+		events := must.Get(ledger.Next(b.snap, b.clock, "Ana", drafts...))(t)
+		for i := range events {
+			events[i].Author = "person:ana"
+		}
+		b.snap = must.Get(ledger.Fold("bench", b.snap, events, nil))(t)
+		v := b.facts(0)
+		v.Who = account.Identity{Kind: account.BySession, PersonID: "ana"}
+		if saved := v.Next().Saved; len(saved) != want {
+			t.Errorf("of %d rows, %d are offered to be undone; want %d", rows, len(saved), want)
+		}
 	}
 }
 

@@ -46,7 +46,7 @@ def call(method, path, body=None):
                 text = answer.read()
                 return json.loads(text) if text else None
         except urllib.error.HTTPError as error:
-            if error.code not in (502, 503, 504) or attempt == TRIES - 1:
+            if error.code not in (429, 502, 503, 504) or attempt == TRIES - 1:
                 try:
                     problem = json.loads(error.read())
                 except ValueError:

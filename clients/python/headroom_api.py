@@ -23,9 +23,10 @@ from typing import TYPE_CHECKING, Any, Callable, Iterator, List, Optional, Typed
 if TYPE_CHECKING:
     from typing import Dict, Literal, NotRequired
 
-AWAY = (502, 503, 504)  # answers of a server, or of what stands before it, that can be asked again
+AWAY = (429, 502, 503, 504)  # answers of a server, or of what stands before it, that can be asked again
 BROKEN = (OSError, http.client.HTTPException)  # what is raised of connections that broke off, in the middle of an answer too
 PAUSE = 2.0  # seconds before it is asked again
+LONGEST = 10  # seconds that a server may ask to wait; who has to wait for longer, as for a wrong token, is refused
 
 
 class Refused(Exception):
@@ -50,6 +51,11 @@ def _refusal(error: urllib.error.HTTPError) -> Refused:
         return Refused(error.code, {"title": error.reason, "status": error.code, "detail": str(error)})
 
 
+def _pause(error: urllib.error.HTTPError) -> float:
+    asked = error.headers.get("Retry-After") or ""
+    return max(PAUSE, int(asked)) if asked.isdigit() else PAUSE
+
+
 class _Connection:
     """Where the API is and who asks. What a server did not answer is asked again where that is safe."""
 
@@ -68,15 +74,17 @@ class _Connection:
         headers.update({"Authorization": "Bearer " + self.token, "Content-Type": content_type})
         while True:
             tries -= 1
+            pause = PAUSE
             try:
                 return take(urllib.request.urlopen(urllib.request.Request(address, body, headers, method=method), timeout=self.timeout))
             except urllib.error.HTTPError as error:
-                if error.code not in AWAY or not tries:
+                pause = _pause(error)
+                if error.code not in AWAY or not tries or pause > LONGEST:
                     raise _refusal(error) from None
             except BROKEN:
                 if not tries:
                     raise
-            time.sleep(PAUSE)
+            time.sleep(pause)
 
     def _text(self, *request) -> str:
         return self._open(lambda answer: answer.read().decode(), *request)

@@ -6,6 +6,7 @@ import os
 import re
 import threading
 import unittest
+import unittest.mock
 
 import headroom_api
 from headroom_api import Client, Refused
@@ -43,6 +44,27 @@ class Away(http.server.BaseHTTPRequestHandler):
         self.send_response(200)
         self.end_headers()
         self.wfile.write(b'id: %d\ndata: {"seq": %d}\n\nid: 9\ndata: {"se' % (len(self.seen), len(self.seen)))
+
+    def log_message(self, *_):
+        pass
+
+
+class Busy(http.server.BaseHTTPRequestHandler):
+    """A server that has too much to do at every other request, and says how long to wait."""
+
+    seen: list = []
+    wait = "3"
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.seen.append(self.headers["Idempotency-Key"])
+        busy = len(self.seen) % 2 == 1
+        self.send_response(429 if busy else 200)
+        if busy:
+            self.send_header("Retry-After", self.wait)
+        self.send_header("Content-Length", "2")
+        self.end_headers()
+        self.wfile.write(b"{}")
 
     def log_message(self, *_):
         pass
@@ -129,6 +151,20 @@ class TestClient(unittest.TestCase):
         self.refused(422, self.client.ask, self.study, {"count": 2}, idempotency_key="once")
         self.assertEqual(self.ask()["number"], 2)
         self.refused(412, self.client.ask, self.study, {"count": 1}, if_match='"1"')
+
+    def test_who_is_told_to_wait_waits(self):
+        server = http.server.HTTPServer(("127.0.0.1", 0), Busy)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        client = Client(f"http://127.0.0.1:{server.server_port}", "token")
+        with unittest.mock.patch("headroom_api.time.sleep") as sleep:
+            self.assertEqual(client.ask("study"), {})
+            self.assertEqual(Busy.seen, [Busy.seen[0]] * 2)
+            sleep.assert_called_once_with(3)
+            Busy.wait = "60"  # as for a wrong token
+            self.refused(429, client.ask, "study")
+            self.assertEqual(len(Busy.seen), 3)
+        server.shutdown()
+        server.server_close()
 
     def test_what_is_not_answered_is_asked_again_under_its_key(self):
         headroom_api.PAUSE = 0

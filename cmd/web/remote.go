@@ -13,6 +13,7 @@ import (
 	"io"
 	"maps"
 	"math"
+	"mime"
 	"net"
 	"net/http"
 	"net/url"
@@ -43,6 +44,9 @@ const (
 	// longestPause.
 	remotePause  = 500 * time.Millisecond
 	longestPause = 2 * time.Second
+	// mostAsked is the longest pause that the server may ask for. Who is told to wait for longer
+	// (as for wrong credentials) is not let wait.
+	mostAsked = 10 * time.Second
 	// answerTime is the server's own limit for an answer, and a little for the way.
 	answerTime = writeTimeout + 10*time.Second
 	// streamSilence is more than two heartbeats of a stream.
@@ -60,6 +64,7 @@ type remote struct {
 	sends   string        // media type of what it sends, if that is not JSON
 	waiting bool          // has said that it waits
 	asides  io.Writer     // for what is no answer of the server
+	client  *http.Client
 }
 
 const remoteHelp = `It asks the server at HEADROOM_URL (else the one of this machine) with the API token in HEADROOM_TOKEN, which “headroom token” makes on the
@@ -72,7 +77,7 @@ func remoteAction(set *flag.FlagSet, do func(ctx context.Context, r *remote, arg
 		if err != nil {
 			return err
 		}
-		return do(ctx, &remote{address: strings.TrimRight(c.server(), "/"), token: token, asJSON: *asJSON, out: os.Stdout, asides: os.Stderr}, args)
+		return do(ctx, &remote{address: strings.TrimRight(c.server(), "/"), token: token, asJSON: *asJSON, out: os.Stdout, asides: os.Stderr, client: http.DefaultClient}, args)
 	})
 }
 
@@ -157,17 +162,21 @@ func (r *remote) send(ctx context.Context, method, path string, body []byte) (*h
 			response.Body.Close()
 			response.Body = io.NopCloser(bytes.NewReader(said))
 		}
-		away := err != nil || slices.Contains([]int{http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}, response.StatusCode)
+		away := err != nil || slices.Contains(passing, response.StatusCode)
+		var asked time.Duration
+		if err == nil {
+			asked = askedPause(response)
+		}
 		switch {
 		case errors.Is(err, errSilent):
 			return nil, err
 		case away && r.patient:
 			r.noteWaiting()
-		case away && try < remoteTries:
+		case away && try < remoteTries && asked <= mostAsked:
 		case err != nil:
 			return nil, explainError(r.address, err)
 		default:
-			return response, refusal(response)
+			return response, cmp.Or(refusal(response), r.foreign(response))
 		}
 		if err == nil {
 			response.Body.Close()
@@ -175,10 +184,35 @@ func (r *remote) send(ctx context.Context, method, path string, body []byte) (*h
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
-		case <-time.After(pause):
+		case <-time.After(max(pause, min(asked, mostAsked))):
 		}
 		pause = min(2*pause, longestPause)
 	}
+}
+
+// passing are the answers of a server, or of what stands before it, that can be asked again.
+var passing = []int{http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}
+
+// askedPause returns how long the answer asks to wait before the request is repeated, 0 if it does
+// not say so in seconds.
+func askedPause(response *http.Response) time.Duration {
+	seconds, _ := strconv.Atoi(response.Header.Get("Retry-After"))
+	return time.Duration(seconds) * time.Second
+}
+
+// foreign returns the error of an answer that is none of the API's, such as a page by which a proxy
+// asks for a sign-in.
+func (r *remote) foreign(response *http.Response) error {
+	form, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
+	if slices.Contains([]string{"application/json", "text/csv", "text/event-stream"}, form) {
+		return nil
+	}
+	response.Body.Close()
+	return fmt.Errorf("%w (it says %s, %q)", foreignError(r.address), response.Status, form)
+}
+
+func foreignError(address string) error {
+	return fmt.Errorf("what answers at %s is not Headroom: say in HEADROOM_URL where that runs", address)
 }
 
 // errSilent is the error of a server that accepts connections and does not answer.
@@ -190,7 +224,7 @@ func silentError(address string) error { return fmt.Errorf("the server at %s %w"
 // nothing for r.silence.
 func (r *remote) do(ctx context.Context, request *http.Request) (*http.Response, error) {
 	answer := r.listen(ctx)
-	response, err := http.DefaultClient.Do(request.WithContext(answer.ctx))
+	response, err := r.client.Do(request.WithContext(answer.ctx))
 	answer.timer.Stop()
 	if err != nil {
 		defer answer.end(nil)
@@ -648,7 +682,7 @@ func ready(ctx context.Context, client *http.Client, address string) error {
 	}
 	defer response.Body.Close()
 	if said, _ := io.ReadAll(io.LimitReader(response.Body, 1<<20)); string(said) != "ready\n" {
-		return fmt.Errorf("what answers at %s is not Headroom: say in HEADROOM_URL where that runs", address)
+		return foreignError(address)
 	}
 	return nil
 }

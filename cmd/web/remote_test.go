@@ -17,6 +17,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -231,14 +232,76 @@ func TestCommandsAskAgainUnderOneKey(t *testing.T) {
 		if len(asked) == 2 { // the server ends in the middle of its answer
 			w.Header().Set("Content-Length", "99")
 		}
+		w.Header().Set("Content-Type", "application/json")
 		io.WriteString(w, `{"trials": []}`)
 	}))
 	defer server.Close()
-	r := &remote{address: server.URL, token: "secret", out: io.Discard}
+	r := &remote{address: server.URL, token: "secret", out: io.Discard, client: http.DefaultClient}
 	var answer struct{ Trials []ledger.Trial }
 	must.Do(t, r.post(t.Context(), "study", "ask", map[string]int64{"count": 2}, &answer))
 	if len(asked) != 3 || asked[0] != asked[1] || asked[1] != asked[2] || asked[0].key == "" || asked[0].credentials != "Bearer secret" || asked[0].body != `{"count":2}` {
 		t.Errorf("asked %+v", asked)
+	}
+}
+
+// TestCommandsWaitWhereTheyAreAskedTo: who has too much under way is told when to come again, and
+// does, under the same key; who has to wait for long, as for a credential that is wrong, is told so.
+func TestCommandsWaitWhereTheyAreAskedTo(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		for _, one := range []struct {
+			answer *problem.Problem
+			asks   int
+			waits  time.Duration
+		}{
+			{problem.TooMuch("There are too many requests under way."), 2, 5 * time.Second},
+			{problem.Unavailable("The database cannot be reached."), 2, 5 * time.Second},
+			{problem.TooMany, 1, 0},
+		} {
+			var keys []string
+			server := &remote{address: "http://server", out: io.Discard, client: &http.Client{Transport: roundTrip(func(r *http.Request) *http.Response {
+				answer := httptest.NewRecorder()
+				if keys = append(keys, r.Header.Get("Idempotency-Key")); len(keys) == 1 {
+					answer.Header().Set("Retry-After", strconv.Itoa(one.answer.RetryAfter)) // as the server does
+					problem.Write(answer, one.answer)
+				} else {
+					answer.Header().Set("Content-Type", "application/json")
+					io.WriteString(answer, `{}`)
+				}
+				return answer.Result()
+			})}}
+			began := time.Now()
+			err := server.post(t.Context(), "study", "ask", nil, &struct{}{})
+			if waited := time.Since(began); len(keys) != one.asks || keys[0] != keys[len(keys)-1] || (err == nil) != (one.asks == 2) || waited != one.waits {
+				t.Errorf("%s: after %d requests and %v it says %v", one.answer.Detail, len(keys), waited, err)
+			}
+		}
+	})
+}
+
+type roundTrip func(*http.Request) *http.Response
+
+func (answer roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return answer(r), nil }
+
+// TestCommandsKnowTheServerByItsAnswers: the page of a proxy, or an empty answer, is none of its, and
+// is neither taken for one nor written as one.
+func TestCommandsKnowTheServerByItsAnswers(t *testing.T) {
+	t.Parallel()
+	for what, answer := range map[string]http.HandlerFunc{
+		"a page": func(w http.ResponseWriter, _ *http.Request) {
+			io.WriteString(w, "<!doctype html><p>Sign in to the hotel")
+		},
+		"nothing": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) },
+	} {
+		server := httptest.NewServer(answer)
+		defer server.Close()
+		settings := []string{"HEADROOM_URL=" + server.URL, "HEADROOM_TOKEN=secret"}
+		for _, words := range []string{"studies", "ask study", "tell study 1 y=2 -json", "export study", "export study -json", "watch study"} {
+			said, complaint, err := output(t, program(t, t.TempDir(), settings, strings.Fields(words)...))
+			if err == nil || said != "" || !isOneLine(complaint, "what answers at "+server.URL+" is not Headroom") {
+				t.Errorf("%s: headroom %s: %q, %q, %v", what, words, said, complaint, err)
+			}
+		}
 	}
 }
 
@@ -250,10 +313,12 @@ func TestWatchOutlivesAnUpgrade(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch asked++; {
 		case asked == 1:
+			w.Header().Set("Content-Type", "text/event-stream")
 			io.WriteString(w, "data: {\"seq\": 7}\n\n") // and breaks off
 		case asked < 3+remoteTries:
 			w.WriteHeader(http.StatusBadGateway)
 		default:
+			w.Header().Set("Content-Type", "text/event-stream")
 			if r.URL.Query().Get("after") != "7" {
 				t.Errorf("it asks for %s", r.URL)
 			}
@@ -261,7 +326,7 @@ func TestWatchOutlivesAnUpgrade(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	if err := (&remote{address: server.URL, token: "secret", out: io.Discard, asides: io.Discard}).watch(ctx, "study", 0); err != nil && !errors.Is(err, context.Canceled) {
+	if err := (&remote{address: server.URL, token: "secret", out: io.Discard, asides: io.Discard, client: http.DefaultClient}).watch(ctx, "study", 0); err != nil && !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	if asked < 3+remoteTries {
@@ -276,6 +341,7 @@ func TestCommandsEndAtASilentServer(t *testing.T) {
 	over := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet {
+			w.Header().Set("Content-Type", "text/csv")
 			io.WriteString(w, "number,status\n")
 			_ = http.NewResponseController(w).Flush() // the program may have given it up
 		}
@@ -302,6 +368,7 @@ func TestWatchSaysThatItWaits(t *testing.T) {
 	var asked atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if asked.Add(1) > 2 {
+			w.Header().Set("Content-Type", "text/event-stream")
 			io.WriteString(w, "data: {\"seq\": 7}\n\n")
 			_ = http.NewResponseController(w).Flush() // the program may have given it up
 		}
@@ -312,7 +379,7 @@ func TestWatchSaysThatItWaits(t *testing.T) {
 	var told bytes.Buffer
 	ended := make(chan error)
 	go func() {
-		r := &remote{address: server.URL, token: "secret", out: &told, asides: asides, silence: 50 * time.Millisecond}
+		r := &remote{address: server.URL, token: "secret", out: &told, asides: asides, silence: 50 * time.Millisecond, client: http.DefaultClient}
 		ended <- r.watch(ctx, "study", 0)
 	}()
 	lines := bufio.NewScanner(said)

@@ -128,7 +128,7 @@ func restore(ctx context.Context, url string, r io.Reader) error {
 		return fmt.Errorf("the database cannot be used: %w", err)
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
-	if err := requireEmpty(ctx, conn); err != nil {
+	if err := requireEmpty(ctx, conn, backupTables); err != nil {
 		return err
 	}
 	if err := MigrateTo(ctx, url, head.Schema); err != nil {
@@ -140,10 +140,10 @@ func restore(ctx context.Context, url string, r io.Reader) error {
 	return Migrate(ctx, url)
 }
 
-func requireEmpty(ctx context.Context, conn *pgx.Conn) error {
-	for _, table := range backupTables {
+func requireEmpty(ctx context.Context, q querier, tables []string) error {
+	for _, table := range tables {
 		var filled bool
-		err := conn.QueryRow(ctx, `SELECT EXISTS (SELECT FROM `+table+`)`).Scan(&filled)
+		err := q.QueryRow(ctx, `SELECT EXISTS (SELECT FROM `+pgx.Identifier{table}.Sanitize()+`)`).Scan(&filled)
 		switch {
 		case pgError(err).Code == undefinedTable:
 		case err != nil:
@@ -241,9 +241,12 @@ func (b *backupReader) head() (head backupHead, err error) {
 var invalidRow = regexp.MustCompile(`^2[23]`)
 
 // restoreTables stores the rows of all tables in one transaction, which fails unless the file is
-// complete and its ledgers are intact.
+// complete and its ledgers are intact. A server that is started meanwhile waits for its end.
 func (b *backupReader) restoreTables(ctx context.Context, conn *pgx.Conn, tables []backupTable) error {
 	return unavailable(ctx, pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		if err := lockEmpty(ctx, tx, tables); err != nil {
+			return err
+		}
 		for _, table := range tables {
 			if err := b.restore(ctx, tx, table); err != nil {
 				return fmt.Errorf("restoring %s: %w", table.Name, err)
@@ -254,6 +257,16 @@ func (b *backupReader) restoreTables(ctx context.Context, conn *pgx.Conn, tables
 		}
 		return damagedError(checkLedgers(ctx, tx))
 	}))
+}
+
+// lockEmpty keeps everybody else from writing to the tables, which must be empty.
+func lockEmpty(ctx context.Context, tx pgx.Tx, tables []backupTable) error {
+	names := lists.Map(tables, func(one backupTable) string { return one.Name })
+	quoted := lists.Map(names, func(name string) string { return pgx.Identifier{name}.Sanitize() })
+	if _, err := tx.Exec(ctx, `LOCK TABLE `+strings.Join(quoted, ", ")+` IN SHARE ROW EXCLUSIVE MODE`); err != nil {
+		return err
+	}
+	return requireEmpty(ctx, tx, names)
 }
 
 func (b *backupReader) restore(ctx context.Context, tx pgx.Tx, into backupTable) error {

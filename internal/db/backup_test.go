@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"headroom/internal/account"
@@ -174,6 +175,26 @@ func TestWhoInterruptsARestoreIsToldThat(t *testing.T) {
 		if err := db.Restore(ctx, url, io.MultiReader(bytes.NewReader(file[:half]), halfway, bytes.NewReader(file[half:]))); !errors.Is(err, context.Canceled) {
 			t.Fatalf("who interrupts is told %v", err)
 		}
+	}
+}
+
+// TestNobodyWritesBesideARestore: a server that is started too early waits for its end, so that what
+// is restored has what the backup has and nothing else.
+func TestNobodyWritesBesideARestore(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	members := unpack(t, backup(t, filled(t)))
+	url := dbtest.EmptyURL(t)
+	var beside error
+	started := readerFunc(func([]byte) (int, error) {
+		conn := must.Get(pgx.Connect(ctx, url))(t)
+		defer conn.Close(ctx)
+		_, beside = conn.Exec(ctx, `BEGIN; LOCK TABLE people IN ROW EXCLUSIVE MODE NOWAIT; INSERT INTO people (id, name, role, created_at) VALUES ('x', 'X', 'admin', now()); COMMIT`)
+		return 0, io.EOF
+	})
+	must.Do(t, db.Restore(ctx, url, io.MultiReader(bytes.NewReader(pack(t, members[0])), started, bytes.NewReader(pack(t, members[1:]...)))))
+	if people := must.Get(open(t, url).Accounts.People(ctx))(t); beside == nil || len(people) != 1 {
+		t.Errorf("%+v were restored, and beside them somebody was told %v", people, beside)
 	}
 }
 

@@ -262,8 +262,11 @@ func (l *timedBody) Close() error {
 	return l.ReadCloser.Close()
 }
 
-// orSilence returns err, or errSilent if that caused it.
+// orSilence returns err, or errSilent if that caused it, in words if the answer broke off.
 func (l *timedBody) orSilence(err error) error {
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		err = fmt.Errorf("the answer broke off: %w", err)
+	}
 	if cause := context.Cause(l.ctx); err != nil && errors.Is(cause, errSilent) {
 		return cause
 	}

@@ -305,6 +305,22 @@ func TestCommandsKnowTheServerByItsAnswers(t *testing.T) {
 	}
 }
 
+// TestCommandsSayThatAnAnswerBrokeOff: of a table that is written as it comes, so that it is not taken
+// for the whole.
+func TestCommandsSayThatAnAnswerBrokeOff(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/csv")
+		w.Header().Set("Content-Length", "99")
+		io.WriteString(w, "number,status\n")
+	}))
+	defer server.Close()
+	settings := []string{"HEADROOM_URL=" + server.URL, "HEADROOM_TOKEN=secret"}
+	if _, complaint, err := output(t, program(t, t.TempDir(), settings, "export", "study")); err == nil || !isOneLine(complaint, "the answer broke off") {
+		t.Errorf("%q, %v", complaint, err)
+	}
+}
+
 // TestWatchOutlivesAnUpgrade: a server that was there is waited for, however long it is away.
 func TestWatchOutlivesAnUpgrade(t *testing.T) {
 	t.Parallel()

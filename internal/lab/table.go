@@ -339,6 +339,8 @@ func plusMinus(deviation float64) string {
 
 // Write writes a file whole or not at all, readable by everyone.
 func Write(path string, content []byte) error {
-	err := files.CreateWhole(path, func(draft io.Writer) error { _, err := draft.Write(content); return err })
-	return errors.Join(err, os.Chmod(path, 0o644))
+	if err := files.CreateWhole(path, func(draft io.Writer) error { _, err := draft.Write(content); return err }); err != nil {
+		return err
+	}
+	return os.Chmod(path, 0o644)
 }

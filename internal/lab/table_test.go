@@ -3,6 +3,7 @@ package lab
 import (
 	"math"
 	"math/rand/v2"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -241,5 +242,13 @@ func TestMarkdown(t *testing.T) {
 	want := "| | a |\n|---|---|\n| beyond \\|E\\| | 2 |\n"
 	if got := markdown([][]string{{"", "a"}, {"beyond |E|", "2"}}); got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestAFileThatCannotBeWrittenIsOneFault: what follows from the first is not said beside it.
+func TestAFileThatCannotBeWrittenIsOneFault(t *testing.T) {
+	t.Parallel()
+	if err := Write(filepath.Join(t.TempDir(), "nowhere", "runs.csv"), nil); err == nil || strings.Contains(err.Error(), "chmod") {
+		t.Errorf("%v", err)
 	}
 }

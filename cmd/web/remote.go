@@ -44,9 +44,9 @@ const (
 	// longestPause.
 	remotePause  = 500 * time.Millisecond
 	longestPause = 2 * time.Second
-	// mostAsked is the longest pause that the server may ask for. Who is told to wait for longer
-	// (as for wrong credentials) is not let wait.
-	mostAsked = 10 * time.Second
+	// longestAsked is the longest pause that is made because the server asks for it. Who is told to
+	// wait for longer, as for wrong credentials, is told so.
+	longestAsked = 10 * time.Second
 	// answerTime is the server's own limit for an answer, and a little for the way.
 	answerTime = writeTimeout + 10*time.Second
 	// streamSilence is more than two heartbeats of a stream.
@@ -172,7 +172,7 @@ func (r *remote) send(ctx context.Context, method, path string, body []byte) (*h
 			return nil, err
 		case away && r.patient:
 			r.noteWaiting()
-		case away && try < remoteTries && asked <= mostAsked:
+		case away && try < remoteTries && asked <= longestAsked:
 		case err != nil:
 			return nil, explainError(r.address, err)
 		default:
@@ -184,7 +184,7 @@ func (r *remote) send(ctx context.Context, method, path string, body []byte) (*h
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
-		case <-time.After(max(pause, min(asked, mostAsked))):
+		case <-time.After(max(pause, min(asked, longestAsked))):
 		}
 		pause = min(2*pause, longestPause)
 	}

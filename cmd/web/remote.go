@@ -90,13 +90,15 @@ func timedRemoteAction(set *flag.FlagSet, do func(ctx context.Context, r *remote
 	})
 }
 
+const giveToken = "put an API token into HEADROOM_TOKEN (“headroom token” makes one on the server's machine)"
+
 // credentials returns HEADROOM_TOKEN, or this machine's admin token if that is stored here.
 func (c config) credentials() (string, error) {
 	if c.token != "" {
 		return c.token, nil
 	}
 	if c.serverURL != "" { // nobody but the server of this machine is shown its admin token
-		return "", fmt.Errorf("put an API token of %s into HEADROOM_TOKEN (“headroom token” makes one there)", c.serverURL)
+		return "", fmt.Errorf("%s: "+giveToken, c.serverURL)
 	}
 	folder, err := c.folder()
 	if err != nil {
@@ -104,7 +106,7 @@ func (c config) credentials() (string, error) {
 	}
 	kept, err := os.ReadFile(filepath.Join(folder, adminTokenFile))
 	if err != nil {
-		return "", errors.New("put an API token into HEADROOM_TOKEN (“headroom token” makes one)")
+		return "", errors.New(giveToken)
 	}
 	return strings.TrimSpace(string(kept)), nil
 }
@@ -308,7 +310,7 @@ func refusal(response *http.Response) error {
 		return errors.New(strings.TrimSuffix(fmt.Sprintf("the server says %s: %.100q", response.Status, bytes.TrimSpace(text)), `: ""`))
 	}
 	if response.StatusCode == http.StatusUnauthorized {
-		return fmt.Errorf("%s: put an API token into HEADROOM_TOKEN (“headroom token” makes one on the server's machine)", strings.TrimSuffix(said.Detail, "."))
+		return fmt.Errorf("%s: "+giveToken, strings.TrimSuffix(said.Detail, "."))
 	}
 	faults := lists.Map(said.Errors, func(fault design.Fault) string {
 		_, fault.Field, _ = strings.Cut(fault.Field, ".") // a command line has neither body nor query

@@ -809,7 +809,7 @@ func (t *table) readNumber(row *importRow, i int, cell string) (float64, bool) {
 	case err != nil && !tooLarge:
 		t.cellFault(row.Line, i, cell, "%s", wrongNumber(cell, err, "is not a number; leave it blank or write "+pending+" if it is not measured"))
 	case tooLarge:
-		t.cellFault(row.Line, i, cell, "must be a number between -1e100 and 1e100")
+		t.cellFault(row.Line, i, cell, design.NotComputable)
 	default:
 		return value, true
 	}

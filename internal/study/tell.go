@@ -259,7 +259,7 @@ func checkMetricName(snap *ledger.Snapshot, name string) design.Faults {
 func checkReading(metric string, r ledger.Reading) (faults design.Faults) {
 	at := "metrics." + design.Shorten(metric)
 	if !design.Computable(r.Value) {
-		faults.Add(at, nil, "must be a number between -1e100 and 1e100")
+		faults.Add(at, nil, design.NotComputable)
 	}
 	if r.StdDev != nil && !(*r.StdDev > 0 && *r.StdDev <= design.Largest) {
 		faults.Add(at+".stddev", *r.StdDev, "must be above 0 and at most 1e100; leave it out if you do not know it")

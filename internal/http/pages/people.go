@@ -395,7 +395,7 @@ func Link(w http.ResponseWriter, r *http.Request, link account.Link) error {
 	page.Text = "This link works once. Press the button in the browser that you want to use."
 	if link.Kind == account.Invite {
 		page.Heading = "Welcome, " + link.Name
-		page.Text = link.By + " invited you to this Headroom as " + string(link.Role) + ". This link works once: press the button in the browser that you want to use."
+		page.Text = link.By + " invited you to this Headroom as " + string(link.Role) + ". " + page.Text
 		page.Button = "Join"
 	}
 	return show(w, r, http.StatusOK, templates.LinkView(page))

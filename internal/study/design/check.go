@@ -263,7 +263,7 @@ func (c *checker) bound(b *float64, location string) bool {
 	case b == nil:
 		c.faults.Add(location, nil, "is missing; give a number")
 	case !Computable(*b):
-		c.faults.Add(location, nil, "must be a number between -1e100 and 1e100")
+		c.faults.Add(location, nil, NotComputable)
 	default:
 		return true
 	}
@@ -435,7 +435,7 @@ func (c *checker) constraint(k *Constraint, at string) {
 		c.faults.Add(at+".op", k.Op, `must be "<=" or ">="`)
 	}
 	if !Computable(k.Threshold) {
-		c.faults.Add(at+".threshold", nil, "must be a number between -1e100 and 1e100")
+		c.faults.Add(at+".threshold", nil, NotComputable)
 	}
 	switch {
 	case k.Sampled && k.Expression != "":

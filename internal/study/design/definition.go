@@ -332,6 +332,9 @@ func FiniteOrNil(x float64) *float64 {
 // Computable reports whether a study can compute with x.
 func Computable(x float64) bool { return math.Abs(x) <= Largest }
 
+// NotComputable says what is wrong with a number that is not.
+const NotComputable = "must be a number between -1e100 and 1e100"
+
 // formatNumber returns the shortest decimal that parses to x, with an exponent only for very large
 // and very small numbers.
 func formatNumber(x float64) string {

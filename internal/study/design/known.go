@@ -239,7 +239,7 @@ func (c *Compiled) checkContext(context map[string]float64, f *Faults) {
 		case !slices.Contains(needed, name):
 			f.Add(at, v, "%s", UnknownName("context", name, needed))
 		case !Computable(v):
-			f.Add(at, nil, "must be a number between -1e100 and 1e100")
+			f.Add(at, nil, NotComputable)
 		}
 	}
 }
@@ -262,7 +262,7 @@ func (c *Compiled) checkValues(values map[string][]float64, count int, f *Faults
 			f.Add(at, len(brought), "has %s; give %d, %s", Count(len(brought), "number", "numbers"), count, inOrder)
 		}
 		if i := slices.IndexFunc(brought, func(v float64) bool { return !Computable(v) }); i >= 0 {
-			f.Add(fmt.Sprintf("%s[%d]", at, i), nil, "must be a number between -1e100 and 1e100")
+			f.Add(fmt.Sprintf("%s[%d]", at, i), nil, NotComputable)
 		}
 	}
 	addUnknown(f, "constraint_values", "sampled metric", values, needed)

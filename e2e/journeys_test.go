@@ -133,13 +133,17 @@ func TestHiddenTabRestsAndCatchesUp(t *testing.T) {
 			t.Parallel()
 			id := site.makeStudy(t, buffer("Hidden"))
 			p := newAdmin(t)
-			p.before(fmt.Sprintf(`window.pretend = %q; Object.defineProperty(Document.prototype, "visibilityState", {get: () => window.pretend})`, first))
+			p.before(fmt.Sprintf(`window.pretend = %q; Object.defineProperty(Document.prototype, "visibilityState", {get: () => window.pretend})
+				{
+					const Source = EventSource;
+					window.EventSource = class extends Source { constructor(...given) { super(...given); window.source = this; } };
+				}`, first))
 			p.open("/studies/" + id)
 			if first == "visible" {
 				p.listening()
 				ask[any](p, `window.pretend = "hidden"; document.dispatchEvent(new Event("visibilitychange")); 0`)
 			}
-			p.until("no stream", `!document.querySelector("#live") && document.querySelector("[data-live]").dataset.state === "rest"`)
+			p.until("no stream", `[undefined, EventSource.CLOSED].includes(window.source?.readyState) && document.querySelector("[data-live]").dataset.state === "rest"`)
 			site.ask(t, id, 1)
 			if p.count("#card-1") != 0 {
 				t.Error("a hidden page fetched")
@@ -174,6 +178,32 @@ func TestASilentStreamIsReplaced(t *testing.T) {
 		site.ask(t, id, 1)
 		p.until("what was missed", `document.querySelector("#card-1")`)
 	}
+}
+
+// TestARefusedStreamIsTriedAgain: browsers give up what is refused, as by a server that starts.
+func TestARefusedStreamIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	var refusals atomic.Int64
+	passes := httputil.NewSingleHostReverseProxy(must.Get(url.Parse(site.base))(t))
+	passes.FlushInterval, passes.ErrorLog = -1, log.New(io.Discard, "", 0)
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/stream") && refusals.Add(1) <= 2 {
+			http.Error(w, "starting", http.StatusServiceUnavailable)
+			return
+		}
+		passes.ServeHTTP(w, r)
+	}))
+	t.Cleanup(proxy.Close)
+	t.Cleanup(proxy.CloseClientConnections)
+	id := site.makeStudy(t, buffer("Refused"))
+	p := newTab(t, proxy.URL)
+	p.signIn(proxy.URL + must.Get(url.Parse(site.link(t)))(t).Path)
+	p.before(`{ const later = setTimeout; window.setTimeout = (what, after) => after < 10000 && later(what, after) }`) // silence replaces none
+	p.forgive(true)
+	p.open("/studies/" + id)
+	p.listening()
+	site.ask(t, id, 1)
+	p.until("what comes after", `document.querySelector("#card-1")`)
 }
 
 // TestAPartThatGetsNoAnswerIsFetchedAgain: its connection died, while that of the stream did not, or is another one by now.
@@ -402,8 +432,8 @@ func TestRoles(t *testing.T) {
 	admin.press("Revoke")
 	auditor.sees("This link has ended. Ask whoever sent it for a new one.")
 	auditor.seesNot("Your sign-in")
-	auditor.seesNot("connection lost")                                               // the server is there, and has turned the link away
-	ask[any](auditor, `document.dispatchEvent(new CustomEvent("htmx:sseError")); 0`) // as when the stream is tried again
+	auditor.seesNot("connection lost")    // the server is there, and has turned the link away
+	ask[any](auditor, `checkSignIn(); 0`) // as when the stream is tried again
 	auditor.sees("This link has ended. Ask whoever sent it for a new one.")
 	auditor.reload()
 	auditor.sees("Did you use a read-only link? It has ended")
@@ -435,10 +465,10 @@ func TestConnectionLostAndServerRestart(t *testing.T) {
 	p.sees("Connection lost.")
 	p.holds(result(4, 0), "63.5")
 	p.click("#close-5 summary") // which leads to a page of its own
-	p.fill("#reason-5", "it boiled over")
+	p.fill("#r-5-f-reason", "it boiled over")
 	p.click("#close-5 button[value=chance]")
 	p.sees("What you entered is still here, and was not sent")
-	p.holds("#reason-5", "it boiled over")
+	p.holds("#r-5-f-reason", "it boiled over")
 	must.Do(t, own.run())
 	p.drawn()
 	p.until("the result saved by itself", `document.querySelector("#trial-4").innerText.includes("63.5")`)

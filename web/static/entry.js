@@ -68,9 +68,9 @@ function mustSignIn() {
 }
 
 // knock makes a request as the person for whom the page was made. If somebody else is signed in by now, it reloads the page as theirs. A silent
-// connection is given up, where the browser can.
+// connection is given up.
 async function knock(path) {
-  const answer = await fetch(path, { cache: "no-store", headers: { "X-Page-Of": document.body.dataset.person }, signal: AbortSignal.timeout?.(10000) });
+  const answer = await fetch(path, { cache: "no-store", headers: { "X-Page-Of": document.body.dataset.person }, signal: AbortSignal.timeout(10000) });
   if (answer.headers.get("HX-Refresh")) {
     unsent.clear();
     headroom.anew();
@@ -140,14 +140,14 @@ document.addEventListener("htmx:responseError", (event) => {
     mustSignIn();
   } else if (headroom.away(status) && form) keep(form, status === 504 ? "No answer yet." : "Connection lost.");
 });
-// Only a request tells whether a stream broke off because the sign-in has ended.
-document.addEventListener("htmx:sseError", async () => {
+// checkSignIn asks whether a stream broke off because the sign-in has ended, which only a request tells.
+async function checkSignIn() {
   if (signedOut || document.visibilityState === "hidden") return;
   const answer = await knock("/studies").catch(() => null);
   if (answer?.status !== 401) return;
   mustSignIn();
   soon(2000);
-});
+}
 addEventListener("online", again);
 addEventListener("focus", () => { if (signedOut) again(); });
 

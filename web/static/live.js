@@ -3,11 +3,9 @@
 "use strict";
 
 (() => {
-  const live = document.getElementById("live");
-  const place = document.createComment("live");
-  live.after(place);
-  const spare = live.cloneNode(false);
-  let seen = Number(live.dataset.version);
+  const { stream, version } = document.currentScript.dataset;
+  let source = null; // of events, while the page is seen
+  let seen = Number(version);
   let waiting = 0;
   let opened = false;
   let missed = false;
@@ -30,18 +28,45 @@
 
   function rest() {
     clearTimeout(silence);
-    const current = document.getElementById("live");
-    if (!current) return;
-    current.removeAttribute("sse-connect"); // lest it be tried again
-    htmx.swap(current, "", { swapStyle: "delete" });
+    source?.close();
+    source = null;
   }
 
+  // A stream that is refused, as by a server that starts, is replaced sooner, and ever later while it is.
+  let pause = 250;
+
   function listen() {
-    const element = spare.cloneNode(false);
-    place.before(element);
+    source = new EventSource(stream);
+    source.onopen = open;
+    source.onerror = () => {
+      lost();
+      checkSignIn();
+      if (source?.readyState !== EventSource.CLOSED) return;
+      clearTimeout(silence);
+      silence = setTimeout(listen, pause = Math.min(2 * pause, 64000));
+    };
+    source.addEventListener("beat", () => alive());
+    source.addEventListener("changed", ({ data }) => {
+      const seq = Number(data);
+      if (seq > seen || !seq) {
+        seen = seq;
+        refresh();
+      }
+    });
     show("wait");
-    htmx.process(element);
     alive(10000);
+  }
+
+  function open() {
+    pause = 250;
+    show("on");
+    alive();
+    headroom.tell("");
+    if (opened) {
+      missed = true; // whatever happened meanwhile
+      refresh();
+    }
+    opened = true;
   }
 
   function show(name) {
@@ -68,27 +93,6 @@
     if (heard) event.detail.parameters.seen = heard;
   });
 
-  document.addEventListener("htmx:sseBeforeMessage", (event) => {
-    event.preventDefault(); // nothing is swapped in: the message is only a number
-    const seq = Number(event.detail.data);
-    if (seq > seen || !seq) {
-      seen = seq;
-      refresh();
-    }
-  });
-
-  document.addEventListener("htmx:sseOpen", ({ detail: { source } }) => {
-    show("on");
-    alive();
-    source.addEventListener("beat", () => alive());
-    headroom.tell("");
-    if (opened) {
-      missed = true; // whatever happened meanwhile
-      refresh();
-    }
-    opened = true;
-  });
-
   function lost() {
     clearTimeout(silence);
     if (document.visibilityState === "hidden") return;
@@ -97,7 +101,6 @@
     if (signedOut) return; // which entry.js tells
     headroom.tell("Connection lost. What you enter is kept; this page catches up by itself.");
   }
-  document.addEventListener("htmx:sseError", lost);
 
   // If the server answers again, a refused stream is replaced at once instead of at its next try.
   document.body.addEventListener("changed", () => {
@@ -127,11 +130,10 @@
     if (document.visibilityState === "hidden") {
       rest();
       show("rest");
-    } else if (!document.getElementById("live")) listen();
+    } else if (!source) listen();
   }
   document.addEventListener("visibilitychange", follow);
 
-  show("wait");
-  alive();
   follow(); // it may have been opened behind another
+  if (source) alive();
 })();

@@ -12,7 +12,7 @@ import (
 )
 
 // browsers is what scripts may use that none of them declares: what browsers have, and htmx.
-const browsers = `AbortController AbortSignal Array Blob Boolean Date Error Image IntersectionObserver Intl JSON Map Math Number Object Promise RadioNodeList Set String URL
+const browsers = `AbortController AbortSignal Array Blob Boolean Date Error EventSource Image IntersectionObserver Intl JSON Map Math Number Object Promise RadioNodeList Set String URL
 	addEventListener clearTimeout document fetch getComputedStyle history htmx innerHeight localStorage location navigator parseFloat performance print scrollBy sessionStorage setInterval
 	setTimeout undefined`
 

@@ -108,7 +108,7 @@ func TestBoardShowsWhatWasChanged(t *testing.T) {
 	study := reviewed(s)
 	page := s.Page(study + "/board")
 	hash := s.API("GET", study, nil).Want(200).JSON()["hash"].(string)
-	sitetest.Says(t, page, hash, "71.2", "17.2", "digits &lt;swapped&gt;", "taken out", "the stirrer stood still", `data-name="as first told"`, "yield first told as 71.2", `sse-connect`, `hx-trigger="changed from:body"`)
+	sitetest.Says(t, page, hash, "71.2", "17.2", "digits &lt;swapped&gt;", "taken out", "the stirrer stood still", `data-name="as first told"`, "yield first told as 71.2", `data-stream=`, `hx-trigger="changed from:body"`)
 	wantUniqueIDs(t, page)
 	part := string(s.Call("GET", study+"/board?at=3", s.Admin, nil, "HX-Request", "true").Want(200).Body)
 	sitetest.Says(t, part, `data-at="3"`, "Hash of entry 3:")

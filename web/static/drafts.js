@@ -110,7 +110,6 @@ const drafts = {
 
   // since is what was typed in a form after it was sent, and what sending does not save: text beside results that somebody else saved first.
   since(form) {
-    if (!form.sentFields) return {};
     const beside = [...form.querySelectorAll("[name^='mine.']")].filter((field) => field.value.trim() && !drafts.saved(field, field.value));
     return { ...Object.fromEntries(beside.map((field) => [field.name.slice("mine.".length), field.value])), ...drafts.changed(drafts.values(form), form.sentFields) };
   },

@@ -151,7 +151,7 @@ document.addEventListener("submit", async (event) => {
   if (reached || event.defaultPrevented) return;
   event.preventDefault();
   try {
-    await fetch("/healthz", { cache: "no-store", signal: AbortSignal.timeout?.(10000) });
+    await fetch("/healthz", { cache: "no-store", signal: AbortSignal.timeout(10000) });
     form.dataset.sending = "reached";
     form.requestSubmit(event.submitter);
   } catch {

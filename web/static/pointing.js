@@ -137,7 +137,7 @@
   }
 
   const held = (xs, x, count) => xs.slice(0, count).findLastIndex((each) => each <= x + 1e-4);
-  const nearest = (xs, x, count = xs.length) => xs.slice(0, count).reduce((best, each, i) => (Math.abs(each - x) < Math.abs(xs[best] - x) ? i : best), 0);
+  const nearest = (xs, x, count) => xs.slice(0, count).reduce((best, each, i) => (Math.abs(each - x) < Math.abs(xs[best] - x) ? i : best), 0);
 
   // along says the values of all panels at the trial under the pointer.
   function along(node, place) {

@@ -144,7 +144,7 @@ func TestKeystrokesStayInTheirTrial(t *testing.T) {
 			p.listening()
 			ask[int](p, browser.script)
 			p.click("#close-4 summary")
-			p.fill("#reason-4", "spilled")
+			p.fill("#r-4-f-reason", "spilled")
 			p.click(result(1, 1))
 			p.keys("12")
 			site.api(t, "POST", "/studies/"+id+"/trials/1/tell", map[string]any{"metrics": map[string]any{"yield": 63.5, "impurity": 0.3}}, nil)
@@ -152,7 +152,7 @@ func TestKeystrokesStayInTheirTrial(t *testing.T) {
 			p.keys(".8" + kb.Enter)
 			p.sees("What you typed is not saved")
 			site.counts(t, id, "told", 1)
-			p.holds("#reason-4", "spilled")
+			p.holds("#r-4-f-reason", "spilled")
 			if got := p.value(result(2, 0)) + p.value(result(2, 1)); got != "" {
 				t.Errorf("%q stands in another trial", got)
 			}
@@ -744,11 +744,11 @@ func TestChangesTypedStay(t *testing.T) {
 	site.ask(t, id, 2)
 	p.open("/studies/" + id + "/bench")
 	p.press("failed…")
-	p.fill("#reason-3", "it froze")
+	p.fill("#r-3-f-reason", "it froze")
 	p.reload()
 	p.sees("; it is not saved yet.")
 	p.sees("These settings failed")
-	p.comesToHold("#reason-3", "it froze")
+	p.comesToHold("#r-3-f-reason", "it froze")
 	p.press("These settings failed")
 	p.sees("Saved.")
 	p.sees("Trial 4") // the bench, with what is left to be done

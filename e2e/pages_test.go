@@ -75,7 +75,7 @@ func (p *tab) words(what string) {
 	if broken := ask[[]string](p, `(() => {
 		const broken = [], texts = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT), range = document.createRange();
 		for (let text = texts.nextNode(); text; text = texts.nextNode()) {
-			if (!text.parentElement.checkVisibility() || text.parentElement.closest("svg, textarea, option, code, .hash, .sheet figcaption, .visually-hidden")) continue;
+			if (!text.parentElement.checkVisibility() || text.parentElement.closest("svg, textarea, option, code, .sheet figcaption, .visually-hidden")) continue;
 			for (const word of text.data.matchAll(/(?<![\p{L}\p{N}])[\p{L}\p{N}]{2,20}(?![\p{L}\p{N}])/gu)) {
 				range.setStart(text, word.index);
 				range.setEnd(text, word.index + word[0].length);

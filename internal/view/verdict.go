@@ -497,7 +497,7 @@ func gainOf(d design.Definition, gain *optimizer.Gain, over bool) templates.Gain
 // Status is the strip at the top of the page.
 func (v Facts) Status() templates.Status {
 	summary := v.Snap.Summary()
-	strip := templates.Status{Study: v.Head, Version: v.Snap.Version, Still: v.At > 0 || v.Paper, Ledger: design.Capitalised(v.ledgerLine()), Trial: ofPlanned(v.Snap)}
+	strip := templates.Status{Study: v.Head, Still: v.At > 0 || v.Paper, Ledger: design.Capitalised(v.ledgerLine()), Trial: ofPlanned(v.Snap)}
 	if summary.Waiting > 0 {
 		strip.Waiting = strconv.Itoa(summary.Waiting) + " waiting"
 		strip.Oldest = v.stamp(*summary.OldestWaiting)

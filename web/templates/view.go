@@ -266,8 +266,7 @@ type Status struct {
 	Found        []study.Finding // parameters that should be on another scale
 	Doubtful     []Doubtful
 	MoreDoubtful string
-	Still        bool // the page does not follow changes
-	Version      int64
+	Still        bool   // the page does not follow changes
 	Ledger       string // its version and head, for paper
 }
 

@@ -109,7 +109,7 @@ func TestAReasonComesBackWhereItWasGiven(t *testing.T) {
 	s := sitetest.Beside(t)
 	study := newTrial(s)
 	long := strings.Repeat("Z", 3000)
-	for kind, field := range map[string]string{"excluded": "exclude-reason", "settings": "reason-1"} {
+	for kind, field := range map[string]string{"excluded": "exclude-f-reason", "settings": "r-1-f-reason"} {
 		page := string(post(s, study+"/trials/1/close", url.Values{"kind": {kind}, "reason": {long}}).Want(422).Body)
 		if inputs := regexp.MustCompile(`id="([^"]*)" name="reason" value="Z`).FindAllStringSubmatch(page, -1); len(inputs) != 1 || inputs[0][1] != field {
 			t.Errorf("what was sent as %s stands in %.100q", kind, inputs)

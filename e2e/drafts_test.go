@@ -338,6 +338,9 @@ func TestWhatIsTypedToAskStays(t *testing.T) {
 		site.api(t, "POST", "/studies/"+id+"/ask", map[string]any{"count": 1, "context": map[string]any{"omega": 30}}, nil)
 		p.open("/studies/" + id + path)
 		p.listening()
+		if wide := ask[int](p, `document.querySelector("#f-context_omega").offsetWidth`); wide != 140 {
+			t.Errorf("the field of a number is %d pixels wide", wide)
+		}
 		p.fill("#f-context_omega", "28")
 		p.fill("#ask-count", "3")
 		site.tell(t, id, 1, map[string]any{"yield": 61})

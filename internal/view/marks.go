@@ -207,7 +207,8 @@ func (v Facts) ledgerLine() string {
 func (v Facts) withSource(c templates.Chart) templates.Chart {
 	d := &c.Drawing
 	d.Foot = v.Snap.Definition.Name + " · " + v.ledgerLine()
-	if c.Paper = v.Paper; !v.Paper {
+	c.Paper, d.Still = v.Paper, v.Paper
+	if !v.Paper {
 		d.Trials = v.Head.URL("/trials/")
 	}
 	return c

@@ -27,6 +27,7 @@ type Drawing struct {
 	Cells   []Panel // each group in rows of its own
 	Foot    string  // the source that a saved picture names
 	Trials  string  // address of a trial, without its number at the end
+	Still   bool    // nothing is said where it is pointed at
 }
 
 // Panel is one pair of axes in a chart of several.

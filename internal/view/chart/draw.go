@@ -23,6 +23,7 @@ import (
 type canvas struct {
 	strings.Builder
 	id      string
+	still   bool     // see Drawing
 	markers []string // used so far, each defined once
 	defs    strings.Builder
 	names   []string         // in the legend
@@ -32,7 +33,7 @@ type canvas struct {
 // HTML draws the chart. id has to be unique in the page; labelledBy names the elements that label
 // the chart for those who do not see it.
 func (d Drawing) HTML(id, labelledBy string) string {
-	s := &canvas{id: id, styles: map[string]Style{}}
+	s := &canvas{id: id, still: d.Still, styles: map[string]Style{}}
 	kind := "map"
 	switch {
 	case d.Panels != nil:
@@ -264,9 +265,9 @@ func (s *canvas) path(d, attributes, more string) {
 }
 
 // hoverAttributes are the attributes for hovering: name, kind, and the texts of each place.
-func hoverAttributes(t Trace, kind string, texts []string) string {
+func (s *canvas) hoverAttributes(t Trace, kind string, texts []string) string {
 	of := fmt.Sprintf(`data-name="%s" data-kind="%s"`, html.EscapeString(t.Name), kind)
-	if len(texts) > 0 {
+	if len(texts) > 0 && !s.still {
 		of += " data-said=" + jsonAttribute(texts)
 	}
 	return of
@@ -299,13 +300,13 @@ func (s *canvas) trace(f frame, t Trace) {
 		for i, x := range slices.Backward(t.X) {
 			d.WriteString("L" + f.px(x) + "," + f.py(t.Low[i]))
 		}
-		s.path(d.String()+"Z", fill, hoverAttributes(t, "line", texts))
+		s.path(d.String()+"Z", fill, s.hoverAttributes(t, "line", texts))
 	case t.Style == Spans:
 		for i, x := range t.X {
 			d.WriteString("M" + f.px(x) + "," + f.py(t.Low[i]) + "V" + f.py(t.High[i]))
 			texts[i] = "from " + f.y.hoverText(t.Low[i]) + " to " + f.y.hoverText(t.High[i])
 		}
-		s.path(d.String(), spanLook, hoverAttributes(t, "spans", texts))
+		s.path(d.String(), spanLook, s.hoverAttributes(t, "spans", texts))
 	case t.Style == Bars:
 		s.bars(f, t)
 	case isLine:
@@ -317,7 +318,7 @@ func (s *canvas) trace(f frame, t Trace) {
 			d.WriteString(letter + f.px(x) + between + f.py(t.Y[i]))
 			texts[i], letter, between = f.y.hoverText(t.Y[i]), next[:1], next[1:]
 		}
-		s.path(d.String(), line.attributes(), hoverAttributes(t, kind, texts))
+		s.path(d.String(), line.attributes(), s.hoverAttributes(t, kind, texts))
 	default:
 		s.marks(f, t)
 	}
@@ -333,7 +334,7 @@ func (s *canvas) bars(f frame, t Trace) {
 		fmt.Fprintf(s, `<use href="#%[1]s" x="%[2]s" y="%[3]s"/><use href="#%[1]s" x="%[2]s" y="%[4]s"/>`, cap, at, low, high)
 		texts = append(texts, f.y.hoverText(t.Y[i])+", "+f.y.hoverText(t.Low[i])+" to "+f.y.hoverText(t.High[i]))
 	}
-	fmt.Fprintf(s, `<g %s>`, hoverAttributes(t, "bars", texts))
+	fmt.Fprintf(s, `<g %s>`, s.hoverAttributes(t, "bars", texts))
 	for i, x := range t.X {
 		fmt.Fprintf(s, `<use href="#%s" x="%s" y="%s"/>`, mean, percent(f.x.at(x)), percent(1-f.y.at(t.Y[i])))
 	}
@@ -376,8 +377,8 @@ func (s *canvas) marks(f frame, t Trace) {
 		}
 		fmt.Fprintf(&marks, `<use href="#%s" x="%s" y="%s"%s/>`, symbol, percent(f.x.at(t.X[i])), percent(1-f.y.at(t.Y[i])), seen)
 	}
-	of := hoverAttributes(t, "marks", lists.At(t.Text, standing))
-	if trials := lists.At(t.Trial, standing); len(trials) > 0 {
+	of := s.hoverAttributes(t, "marks", lists.At(t.Text, standing))
+	if trials := lists.At(t.Trial, standing); len(trials) > 0 && !s.still {
 		of += " data-trials=" + jsonAttribute(trials)
 	}
 	fmt.Fprintf(s, `<g %s%s>%s</g>`, of, opacity, marks.String())
@@ -417,7 +418,7 @@ func (s *canvas) limit(f frame, limit Limit) (label string) {
 	if f.small {
 		line.width = 1.5
 	}
-	s.path(d, line.attributes(), hoverAttributes(Trace{Name: limitName}, "limit", texts))
+	s.path(d, line.attributes(), s.hoverAttributes(Trace{Name: limitName}, "limit", texts))
 	s.WriteString(`</g>`)
 	return s.limitLabel(f, limit)
 }

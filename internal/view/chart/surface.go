@@ -58,8 +58,11 @@ func (s *canvas) surface(f frame) (labels string) {
 	of, scale := f.surface, f.surface.scale()
 	x, dx := gridOf(f.x, of.X)
 	y, dy := gridOf(f.y, of.Y)
-	said := map[string]any{"places": []float64{x, dx, y, dy}, "x": of.AtX, "y": of.AtY, "text": of.Text, "note": of.Note, "aim": of.Aim, "chances": of.Chances}
-	fmt.Fprintf(s, `<svg data-kind="surface" data-said=%s>`, jsonAttribute(said))
+	said := ""
+	if !s.still {
+		said = " data-said=" + jsonAttribute(map[string]any{"places": []float64{x, dx, y, dy}, "x": of.AtX, "y": of.AtY, "text": of.Text, "note": of.Note, "aim": of.Aim, "chances": of.Chances})
+	}
+	fmt.Fprintf(s, `<svg data-kind="surface"%s>`, said)
 	if of.Smooth {
 		s.heatmap(f, scale)
 	} else {

@@ -180,24 +180,31 @@ func TestASilentStreamIsReplaced(t *testing.T) {
 	}
 }
 
-// TestARefusedStreamIsTriedAgain: browsers give up what is refused, as by a server that starts.
-func TestARefusedStreamIsTriedAgain(t *testing.T) {
-	t.Parallel()
-	var refusals atomic.Int64
+// behindProxy opens a page of an admin behind a proxy that answers some requests itself, with a status.
+func behindProxy(t *testing.T, status int, answers func(*http.Request) bool) *tab {
+	t.Helper()
 	passes := httputil.NewSingleHostReverseProxy(must.Get(url.Parse(site.base))(t))
 	passes.FlushInterval, passes.ErrorLog = -1, log.New(io.Discard, "", 0)
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasSuffix(r.URL.Path, "/stream") && refusals.Add(1) <= 2 {
-			http.Error(w, "starting", http.StatusServiceUnavailable)
+		if answers(r) {
+			http.Error(w, "<h1>"+http.StatusText(status)+"</h1>", status)
 			return
 		}
 		passes.ServeHTTP(w, r)
 	}))
 	t.Cleanup(proxy.Close)
 	t.Cleanup(proxy.CloseClientConnections)
-	id := site.makeStudy(t, buffer("Refused"))
 	p := newTab(t, proxy.URL)
 	p.signIn(proxy.URL + must.Get(url.Parse(site.link(t)))(t).Path)
+	return p
+}
+
+// TestARefusedStreamIsTriedAgain: browsers give up what is refused, as by a server that starts.
+func TestARefusedStreamIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	var refusals atomic.Int64
+	p := behindProxy(t, http.StatusServiceUnavailable, func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/stream") && refusals.Add(1) <= 2 })
+	id := site.makeStudy(t, buffer("Refused"))
 	p.before(`{ const later = setTimeout; window.setTimeout = (what, after) => after < 10000 && later(what, after) }`) // silence replaces none
 	p.forgive(true)
 	p.open("/studies/" + id)
@@ -536,21 +543,9 @@ func TestNobodyWaitsForEver(t *testing.T) {
 func TestAProxyThatWaitedTooLong(t *testing.T) {
 	t.Parallel()
 	var late atomic.Bool
-	passes := httputil.NewSingleHostReverseProxy(must.Get(url.Parse(site.base))(t))
-	passes.FlushInterval, passes.ErrorLog = -1, log.New(io.Discard, "", 0)
-	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodPost && late.CompareAndSwap(true, false) {
-			http.Error(w, "<h1>504 Gateway Time-out</h1>", http.StatusGatewayTimeout)
-			return
-		}
-		passes.ServeHTTP(w, r)
-	}))
-	t.Cleanup(proxy.Close)
-	t.Cleanup(proxy.CloseClientConnections)
+	p := behindProxy(t, http.StatusGatewayTimeout, func(r *http.Request) bool { return r.Method == http.MethodPost && late.CompareAndSwap(true, false) })
 	id := site.makeStudy(t, buffer("Behind a proxy"))
 	site.ask(t, id, 1)
-	p := newTab(t, proxy.URL)
-	p.signIn(proxy.URL + must.Get(url.Parse(site.link(t)))(t).Path)
 	p.open("/studies/" + id)
 	p.listening()
 	p.fill(result(1, 0), "63.5")

@@ -27,11 +27,8 @@ func (s servicePlayer) begin(ctx context.Context, rows []*ledger.Trial, results 
 	if len(rows) == 0 {
 		return nil
 	}
-	var table bytes.Buffer
-	if err := study.WriteCSV(&table, s.created.Definition, rows, nil, design.DecimalPoint); err != nil {
-		return err
-	}
-	if _, err := s.service.ImportCSV(ctx, rehearsalCommand, s.created.ID, &table, study.ImportOptions{}); err != nil {
+	table := bytes.NewReader(study.CSV(s.created.Definition, rows, nil, design.DecimalPoint))
+	if _, err := s.service.ImportCSV(ctx, rehearsalCommand, s.created.ID, table, study.ImportOptions{}); err != nil {
 		return err
 	}
 	return s.learn(ctx, results)

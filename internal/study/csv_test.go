@@ -1,7 +1,6 @@
 package study
 
 import (
-	"bytes"
 	"errors"
 	"reflect"
 	"slices"
@@ -279,10 +278,8 @@ func TestExportCanBeImportedAgain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		trials := drawTrials(t, c)
 		decimals := rapid.SampledFrom([]design.Decimals{design.DecimalPoint, design.DecimalComma}).Draw(t, "decimals")
-		var file bytes.Buffer
-		must.Do(t, WriteCSV(&file, c.Def, trials, nil, decimals))
-		text := file.String()
-		rows, unknown, err := parseCSV(c, &file, ImportOptions{})
+		text := string(CSV(c.Def, trials, nil, decimals))
+		rows, unknown, err := parseCSV(c, strings.NewReader(text), ImportOptions{})
 		if err != nil || len(unknown) > 0 || len(rows) != len(trials) {
 			t.Fatalf("%d rows of %d, unknown %v, %v in\n%s", len(rows), len(trials), unknown, err, text)
 		}
@@ -304,9 +301,8 @@ func TestExportCanBeImportedAgain(t *testing.T) {
 			}
 			got.Number, got.Status = want.Number, want.Status // which an import does not take over
 		}
-		var again bytes.Buffer
-		if err := WriteCSV(&again, c.Def, imported.Trials, imported.Chosen, decimals); err != nil || again.String() != text {
-			t.Fatalf("%v: the table is\n%s\nand was\n%s", err, again.String(), text)
+		if again := string(CSV(c.Def, imported.Trials, imported.Chosen, decimals)); again != text {
+			t.Fatalf("the table is\n%s\nand was\n%s", again, text)
 		}
 	})
 }
@@ -369,11 +365,11 @@ func TestDeviationsWithoutAColumnOfTheirOwn(t *testing.T) {
 	b := newBench(t, d)
 	b.ask(1)
 	b.must(ruleTell(b.snap, 1, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 60, StdDev: new(0.5)}, "impurity": {Value: 0.2, StdDev: new(0.01)}, "Yield stddev": {Value: 3}}}))
-	var file bytes.Buffer
-	if err := WriteCSV(&file, b.snap.Definition, b.snap.Trials, b.snap.Chosen, design.DecimalPoint); err != nil || !strings.Contains(file.String(), ",yield,impurity,impurity stddev,Yield stddev,note\n") || !strings.Contains(file.String(), ",60±0.5,0.2,0.01,3,") {
-		t.Errorf("%v\n%s", err, file.String())
+	file := string(CSV(b.snap.Definition, b.snap.Trials, b.snap.Chosen, design.DecimalPoint))
+	if !strings.Contains(file, ",yield,impurity,impurity stddev,Yield stddev,note\n") || !strings.Contains(file, ",60±0.5,0.2,0.01,3,") {
+		t.Error(file)
 	}
-	rows, _, err := parseCSV(b.snap.Compiled(), &file, ImportOptions{})
+	rows, _, err := parseCSV(b.snap.Compiled(), strings.NewReader(file), ImportOptions{})
 	if err != nil || len(rows) != 1 || *rows[0].Metrics["yield"].StdDev != 0.5 || *rows[0].Metrics["impurity"].StdDev != 0.01 || rows[0].Metrics["Yield stddev"].Value != 3 {
 		t.Errorf("%+v, %v", rows, err)
 	}
@@ -386,12 +382,11 @@ func TestExportIsHarmlessInSpreadsheets(t *testing.T) {
 	checked := must.Get(d.Check())(t)
 	trial := ledger.Trial{Number: 1, Status: ledger.StatusCompleted, Note: "@SUM(A1)", Metrics: map[string]ledger.Measurement{"yield": {Value: -71.5}},
 		Parameters: design.Settings{"temperature": design.NumberValue(20), "cycles": design.NumberValue(3), "=salt": design.NumberValue(1e-7), "time": design.NumberValue(0.5), "catalyst": design.TextValue("=C")}}
-	var file bytes.Buffer
-	must.Do(t, WriteCSV(&file, checked, []*ledger.Trial{&trial}, nil, design.DecimalPoint))
+	file := string(CSV(checked, []*ledger.Trial{&trial}, nil, design.DecimalPoint))
 	want := "number,status,temperature,cycles,'=salt,time,catalyst,yield,impurity,pH,colour,note\n" +
 		"1,completed,20,3,1e-07,0.5,'=C,-71.5,,,,'@SUM(A1)\n"
-	if file.String() != want {
-		t.Errorf("exported\n%swant\n%s", file.String(), want)
+	if file != want {
+		t.Errorf("exported\n%swant\n%s", file, want)
 	}
 }
 
@@ -448,12 +443,12 @@ func TestAnOvershootIsImportedAgain(t *testing.T) {
 	b.must(ruleTell(b.snap, 1, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 60}}}))
 	b.must(ruleTell(b.snap, 2, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 61}, "impurity": {Value: 0.2}},
 		Parameters: design.Settings{"temperature": design.NumberValue(69), "cycles": b.snap.Trial(2).Parameters["cycles"]}}))
-	var table bytes.Buffer
-	if err := WriteCSV(&table, b.snap.Definition, b.snap.Trials, b.snap.Chosen, design.DecimalPoint); err != nil || !strings.Contains(table.String(), "note,chosen temperature\n") {
-		t.Fatalf("%v\n%s", err, table.String())
+	table := string(CSV(b.snap.Definition, b.snap.Trials, b.snap.Chosen, design.DecimalPoint))
+	if !strings.Contains(table, "note,chosen temperature\n") {
+		t.Fatal(table)
 	}
 	other := newBench(t, oven())
-	rows, unknown, err := parseCSV(other.snap.Compiled(), &table, ImportOptions{})
+	rows, unknown, err := parseCSV(other.snap.Compiled(), strings.NewReader(table), ImportOptions{})
 	if err != nil || len(unknown) > 0 {
 		t.Fatalf("unknown %v, %v", unknown, err)
 	}
@@ -542,12 +537,11 @@ func TestAKnownValueAtOtherSettingsThanThoseChosen(t *testing.T) {
 	b := newBench(t, d)
 	b.ask(1)
 	b.must(ruleTell(b.snap, 1, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 61}}, Parameters: design.Settings{"temperature": design.NumberValue(31.5), "cycles": design.NumberValue(2)}}))
-	var table strings.Builder
-	must.Do(t, WriteCSV(&table, b.snap.Definition, b.snap.Trials, b.snap.Chosen, design.DecimalPoint))
+	table := string(CSV(b.snap.Definition, b.snap.Trials, b.snap.Chosen, design.DecimalPoint))
 	other := newBench(t, d)
-	rows, _ := must.Get2(parseCSV(other.snap.Compiled(), strings.NewReader(table.String()), ImportOptions{}))(t)
+	rows, _ := must.Get2(parseCSV(other.snap.Compiled(), strings.NewReader(table), ImportOptions{}))(t)
 	if doubts := doubtRows(other.snap, rows); len(doubts) > 0 {
-		t.Errorf("%s\nis doubted: %+v", table.String(), doubts)
+		t.Errorf("%s\nis doubted: %+v", table, doubts)
 	}
 	if doubts := doubtRows(b.snap, rows); len(doubts) != 1 || doubts[0].Text != doubtReplicateText(1) {
 		t.Errorf("the same trial again is doubted: %+v", doubts)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"sort"
 	"strings"
@@ -38,6 +37,9 @@ func honest(t *testing.T) map[string]*bench {
 	b.must(ruleClose(b.snap, ledger.Included, ledger.ClosedData{Number: 4, Reason: "it was not"}))
 	b.ask(1)
 	b.must(ruleClose(b.snap, ledger.Failed, ledger.ClosedData{Number: 9, Reason: "broke", Cause: ledger.BySettings}))
+	b.ask(1)
+	b.must(ruleTell(b.snap, 10, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 6.5}}}))
+	b.must(ruleOf(ledger.Confirmed, 10, ledger.ConfirmedData{Number: 10}), nil)
 	limit := b.snap.Definition.Constraints[0]
 	limit.Threshold = 0.45
 	b.must(ruleReconfigure(b.snap, design.Reconfiguration{Constraints: []design.Constraint{limit}, Reason: "stricter"}))
@@ -112,7 +114,7 @@ func TestHonestLedgersAreTakenIn(t *testing.T) {
 			kinds[e.Kind] = true
 		}
 	}
-	for _, kind := range []ledger.Kind{ledger.Created, ledger.Edited, ledger.Reconfigured, ledger.Chosen, ledger.Told, ledger.Corrected, ledger.Failed, ledger.Abandoned, ledger.Excluded, ledger.Included, ledger.Fitted} {
+	for _, kind := range []ledger.Kind{ledger.Created, ledger.Edited, ledger.Reconfigured, ledger.Chosen, ledger.Told, ledger.Corrected, ledger.Failed, ledger.Abandoned, ledger.Excluded, ledger.Included, ledger.Confirmed, ledger.Fitted} {
 		if !kinds[kind] {
 			t.Errorf("no %s event is among them", kind)
 		}
@@ -342,7 +344,7 @@ func readable(ctx context.Context, s *Service, snap *ledger.Snapshot) error {
 		"violation": func() (any, error) { return snap.ViolationSoFar(), nil },
 		"best":      func() (any, error) { return snap.BestSoFar(), nil },
 		"table": func() (any, error) {
-			return nil, WriteCSV(io.Discard, snap.Definition, snap.Trials, snap.Chosen, design.DecimalPoint)
+			return CSV(snap.Definition, snap.Trials, snap.Chosen, design.DecimalPoint), nil
 		},
 	} {
 		value, err := read()

@@ -3,7 +3,6 @@ package study
 import (
 	"encoding/json"
 	"errors"
-	"io"
 	"strings"
 	"testing"
 
@@ -80,7 +79,5 @@ func TestAFullLedgerGetsNoNewTrials(t *testing.T) {
 	if err := readable(t.Context(), b.service, b.snap); err != nil {
 		t.Error(err)
 	}
-	if err := WriteCSV(io.Discard, b.snap.Definition, b.snap.Trials, b.snap.Chosen, design.DecimalPoint); err != nil {
-		t.Error(err)
-	}
+	CSV(b.snap.Definition, b.snap.Trials, b.snap.Chosen, design.DecimalPoint)
 }

@@ -186,27 +186,24 @@ const (
 // pending is what people write for a result that is not there yet.
 const pending = "PENDING"
 
-// WriteCSV writes the trials as a table. Imported again, it gives the same settings, readings with
+// CSV returns the trials as a table. Imported again, it gives the same settings, readings with
 // standard deviations, and notes; a blank cell is not measured. chosen returns the settings chosen
 // for a trial; where others were used they follow in further columns, unless chosen is nil. With
 // decimal commas, as spreadsheets of some languages expect them, semicolons separate the columns
 // and a UTF-8 byte order mark comes first.
-func WriteCSV(w io.Writer, d design.Definition, trials []*ledger.Trial, chosen func(number int) design.Settings, decimals design.Decimals) error {
-	out, commas := csv.NewWriter(w), decimals == design.DecimalComma
+func CSV(d design.Definition, trials []*ledger.Trial, chosen func(number int) design.Settings, decimals design.Decimals) []byte {
+	var file bytes.Buffer // takes everything
+	out, commas := csv.NewWriter(&file), decimals == design.DecimalComma
 	if commas {
 		out.Comma = ';'
-		if _, err := io.WriteString(w, "\ufeff"); err != nil {
-			return err
-		}
+		file.WriteString("\ufeff")
 	}
 	titles := append([]string{columnNumber, columnStatus}, lists.Map(d.ParameterNames(), EscapeFormula)...)
 	metrics, deviations := metricColumns(d, trials)
 	titles = append(append(titles, metrics...), columnNote)
 	otherwise := usedOtherwise(d, trials, chosen)
 	titles = append(titles, lists.Map(otherwise, func(p design.Parameter) string { return EscapeFormula(chosenBefore + p.Name) })...)
-	if err := out.Write(titles); err != nil {
-		return err
-	}
+	out.Write(titles)
 	withComma := lists.Map(titles, func(title string) bool { return commas && columnOf(d, title).ofNumbers(d) })
 	for _, t := range trials {
 		cells := append(cellsOf(t, d, deviations), lists.Map(otherwise, func(p design.Parameter) string { return chosenCell(t, p, chosen) })...)
@@ -215,12 +212,10 @@ func WriteCSV(w io.Writer, d design.Definition, trials []*ledger.Trial, chosen f
 				cells[i] = strings.ReplaceAll(cells[i], ".", ",")
 			}
 		}
-		if err := out.Write(cells); err != nil {
-			return err
-		}
+		out.Write(cells)
 	}
 	out.Flush()
-	return out.Error()
+	return file.Bytes()
 }
 
 func cellsOf(t *ledger.Trial, d design.Definition, deviations map[string]bool) []string {
@@ -370,12 +365,9 @@ func openTable(c *design.Compiled, text []byte) (t table) {
 	return t
 }
 
-// UnknownColumns returns the titles of a table's columns that mean nothing in a study.
+// UnknownColumns returns the titles of an imported table's columns that mean nothing in its study.
 func UnknownColumns(snap *ledger.Snapshot, file []byte) []string {
-	text, err := readTable(bytes.NewReader(file))
-	if err != nil {
-		return nil
-	}
+	text, _ := readTable(bytes.NewReader(file)) // no error, as it was imported
 	t := openTable(snap.Compiled(), text)
 	return t.checkHeader(snap.Compiled(), true)
 }
@@ -530,15 +522,12 @@ func (t *table) has(name string) bool {
 }
 
 func (t *table) unreadable(err error) {
-	if at, ok := errors.AsType[*csv.ParseError](err); ok {
-		wrong := at.Err.Error()
-		if errors.Is(at.Err, csv.ErrQuote) || errors.Is(at.Err, csv.ErrBareQuote) {
-			wrong = "a quotation mark stands alone; put a cell that holds one into quotation marks, and write it twice there"
-		}
-		t.faults.Add(fmt.Sprintf("lines[%d]", at.Line), nil, "line %d, character %d: %s", at.Line, at.Column, wrong)
-		return
+	at, _ := errors.AsType[*csv.ParseError](err) // what is read is in memory
+	wrong := at.Err.Error()
+	if errors.Is(at.Err, csv.ErrQuote) || errors.Is(at.Err, csv.ErrBareQuote) {
+		wrong = "a quotation mark stands alone; put a cell that holds one into quotation marks, and write it twice there"
 	}
-	t.faults.Add("", nil, "the table cannot be read: %s", err)
+	t.faults.Add(fmt.Sprintf("lines[%d]", at.Line), nil, "line %d, character %d: %s", at.Line, at.Column, wrong)
 }
 
 func (t *table) readRows(c *design.Compiled) []importRow {

@@ -1,6 +1,7 @@
 package study
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"maps"
@@ -34,6 +35,7 @@ func TestTellingRules(t *testing.T) {
 		"a wild deviation":   {ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 1, StdDev: new(1e101)}}}, "metrics.yield.stddev", "must be above 0 and at most 1e100"},
 		"settings outside":   {ledger.Telling{Parameters: design.Settings{"temperature": design.NumberValue(600), "cycles": design.NumberValue(2)}}, "parameters.temperature", "10 times the range beyond 20 to 60"},
 		"half the settings":  {ledger.Telling{Parameters: design.Settings{"temperature": design.NumberValue(50)}}, "parameters.cycles", "missing"},
+		"a note with a zero": {ledger.Telling{Note: "a\x00b"}, "note", "U+0000"},
 		"a note like a book": {ledger.Telling{Note: strings.Repeat("µ", 10001)}, "note", "10000"},
 	} {
 		_, err := ruleTell(b.snap, 1, c.telling)
@@ -216,6 +218,10 @@ func TestKnownConstraintsComeWithTheDecision(t *testing.T) {
 	}
 	_, err := ruleTell(b.snap, 1, ledger.Telling{Metrics: map[string]ledger.Reading{"load": {Value: 1}}})
 	b.refused(ruling{}, err, ErrConflict, "cannot be told")
+	own.Metrics = map[string]ledger.Reading{"load": {Value: 1}}
+	_, err = b.service.ruleOwn(t.Context(), Command{}, b.snap, own)
+	b.refused(ruling{}, err, ErrConflict, "cannot be told")
+	own.Metrics = nil
 	_, err = b.service.ruleAsk(t.Context(), Command{}, b.snap, Ask{Brought: design.Brought{Context: map[string]float64{"omega": 2}}})
 	wantFault(t, faultsOf(t, err), "constraint_values.backlog", "missing")
 	own.Parameters = design.Settings{"x": design.NumberValue(2), "mode": design.TextValue("slow")}
@@ -246,6 +252,10 @@ func TestCorrectionRules(t *testing.T) {
 	ruled, err = ruleCorrect(b.snap, Correction{Number: 2, Metrics: map[string]*ledger.Reading{"yield": nil}, Reason: "x"})
 	b.refused(ruled, err, ErrNotFound, "no trial 2")
 	chosen := b.snap.Trial(1).Parameters
+	_, err = ruleCorrect(b.snap, Correction{Number: 1, Parameters: chosen, Reason: "x"})
+	wantFault(t, faultsOf(t, err), "parameters", "kept already")
+	_, err = ruleCorrect(b.snap, Correction{Number: 1, Metrics: map[string]*ledger.Reading{"yield": {Value: 71}}, Reason: "a\x00b"})
+	wantFault(t, faultsOf(t, err), "reason", "U+0000")
 	b.must(ruleCorrect(b.snap, Correction{Number: 1, Parameters: design.Settings{"temperature": design.NumberValue(33), "cycles": design.NumberValue(3)}, Reason: "misread"}))
 	if trial := b.snap.Trial(1); trial.Parameters["temperature"].Number != 33 || !trial.SettingsChanged {
 		t.Errorf("%+v", trial)
@@ -550,9 +560,8 @@ func TestAnOvershootIsRecordedAndLivedWith(t *testing.T) {
 				writable(t, mapped, err)
 			}
 			look()
-			var table strings.Builder
-			if err := WriteCSV(&table, b.snap.Definition, b.snap.Trials, b.snap.Chosen, design.DecimalPoint); err != nil || !strings.Contains(table.String(), ",69,2,") {
-				t.Errorf("%v\n%s", err, table.String())
+			if table := CSV(b.snap.Definition, b.snap.Trials, b.snap.Chosen, design.DecimalPoint); !bytes.Contains(table, []byte(",69,2,")) {
+				t.Errorf("%s", table)
 			}
 			temperature := b.snap.Definition.Parameters[0]
 			temperature.High = new(21.0) // so that what was tried lies farther beyond it than could be told
@@ -611,11 +620,10 @@ func TestWhatStaysFarBeyondBoundsNarrowedSince(t *testing.T) {
 			_, err := ruleCorrect(b.snap, Correction{Number: 1, Parameters: settings(c.elsewhere), Reason: "typo"})
 			wantFault(t, faultsOf(t, err), c.unreachable, "10 times the range beyond")
 
-			var table strings.Builder
-			must.Do(t, WriteCSV(&table, b.snap.Definition, b.snap.Trials, b.snap.Chosen, design.DecimalPoint))
+			table := string(CSV(b.snap.Definition, b.snap.Trials, b.snap.Chosen, design.DecimalPoint))
 			other := newBench(t, b.snap.Definition)
 			for _, into := range []*bench{other, b} {
-				into.table(t, table.String())
+				into.table(t, table)
 				if got, want := into.snap.Trials[len(into.snap.Trials)-1], b.snap.Trial(1); !got.Parameters.Equal(want.Parameters) {
 					t.Errorf("%v is imported as %v", want.Parameters, got.Parameters)
 				}

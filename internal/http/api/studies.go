@@ -143,11 +143,7 @@ func (a *API) transferOperations() operations {
 					return err
 				}
 				return a.exportHandler("text/csv; charset=utf-8", "csv", func(_ context.Context, snap *ledger.Snapshot, w io.Writer) error {
-					var table bytes.Buffer
-					if err := study.WriteCSV(&table, snap.Definition, toExport(snap.Trials, statuses), snap.Chosen, decimals); err != nil {
-						return err
-					}
-					_, err := table.WriteTo(w)
+					_, err := w.Write(study.CSV(snap.Definition, toExport(snap.Trials, statuses), snap.Chosen, decimals))
 					return err
 				})(w, r)
 			},

@@ -304,8 +304,6 @@ func mayClose(trial *ledger.Trial, kind ledger.Kind, cause ledger.Cause) error {
 		if !trial.Excluded {
 			return conflict("Trial %d is not excluded.", trial.Number)
 		}
-	default:
-		return fmt.Errorf("study: a trial is not closed by a %s event", kind)
 	}
 	return nil
 }

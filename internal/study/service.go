@@ -79,9 +79,6 @@ func (s *Service) Stop() { s.Derived.Jobs.Stop() }
 // Snapshot returns the study as it was after event at, or the present one when at is 0. If there is
 // no such event, the error is *Invalid at location "at".
 func (s *Service) Snapshot(ctx context.Context, id string, at int64) (*ledger.Snapshot, error) {
-	if at < 0 {
-		return nil, design.NewInvalid("at", "an event's number, 1 or more", at)
-	}
 	now, err := s.latest(ctx, id)
 	if err != nil || at == 0 || at == now.Version {
 		return now, err

@@ -3,7 +3,6 @@ package study
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -15,8 +14,6 @@ import (
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
-
-const mostSimulated = 25
 
 // simulating is the task of a simulated laboratory, which asks for trials through the service and
 // tells what its problem reads there. Its progress counts trials.
@@ -36,9 +33,6 @@ type Mishap struct {
 // Simulate has the study's simulated laboratory answer count trials in the background: those that
 // wait, then new ones that it asks for. Simulated returns its progress.
 func (s *Service) Simulate(ctx context.Context, cmd Command, id string, count int, mishaps ...Mishap) error {
-	if count < 1 || count > mostSimulated {
-		return design.NewInvalid("count", fmt.Sprintf("a simulated lab runs 1 to %d trials at a time", mostSimulated), count)
-	}
 	snap, err := s.latest(ctx, id)
 	if err != nil {
 		return err
@@ -169,11 +163,8 @@ func asDisplayed(value, noise float64) float64 {
 	if noise > 0 {
 		text = strconv.FormatFloat(value, 'f', max(0, 1-int(math.Floor(math.Log10(noise)))), 64)
 	}
-	shown, err := strconv.ParseFloat(text, 64)
-	if err != nil {
-		panic(err) // it was formatted above
-	}
-	return shown + 0 // −0 becomes 0
+	shown, _ := strconv.ParseFloat(text, 64) // as formatted above
+	return shown + 0                         // −0 becomes 0
 }
 
 // Simulated returns the progress of the last run of the study's simulated laboratory on this

@@ -178,10 +178,10 @@ func newADMMBO(e Experiment, in *problems.Instance, seed uint64, _ map[string]fl
 	}
 	p := &admmbo{in: in, rho: admmPenalty, left: admmFirstX}
 	p.candidates = lists.Map(search.Halton(admmCandidates, len(in.Axes), seed), func(u []float64) []float64 { return in.Point(optimizer.Place{U: u, Arm: -1}) })
-	p.objective = admmData{data: gp.NewData(k, len(in.Axes)), lambda: e.lambda(in, 0)}
+	p.objective = admmData{data: gp.NewData(k), lambda: e.lambda(in, 0)}
 	p.x = p.candidates[0]
 	for j := range in.Limits {
-		p.limits = append(p.limits, admmData{data: gp.NewData(k, len(in.Axes)), lambda: e.lambda(in, 1+j)})
+		p.limits = append(p.limits, admmData{data: gp.NewData(k), lambda: e.lambda(in, 1+j)})
 		upper := lists.Map(in.Axes, func(a problems.Axis) float64 { return a.High })
 		p.z, p.y = append(p.z, upper), append(p.y, make([]float64, len(in.Axes)))
 	}

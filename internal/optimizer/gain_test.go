@@ -529,7 +529,7 @@ func TestWhatHasNoRootEnds(t *testing.T) {
 	X := kernel.NewInputs(1)
 	X.Append([]float64{math.NaN()})
 	X.Append([]float64{0.5})
-	d := gp.NewData(k, 1)
+	d := gp.NewData(k)
 	if _, err := jitteredCholesky(sure(d.Covariance(background, X))); !errors.Is(err, factor.ErrNotPositiveDefinite) {
 		t.Errorf("a covariance that is no number has a root: %v", err)
 	}

@@ -247,7 +247,7 @@ func (s *shown) regressed(ctx context.Context, src *source, m metricModel, targe
 	for i, a := range order {
 		order[i].lambda = s.readingLambda(a.round, s.history.Rounds[a.round-1].Readings[s.targets[targets[0]].metric], m)
 	}
-	set.basis = &basis{data: gp.NewData(function, s.inputWidth(m.kernel))}
+	set.basis = &basis{data: gp.NewData(function)}
 	if err := s.appendRounds(ctx, set.data, m.kernel, order, nil); err != nil {
 		return set, err
 	}

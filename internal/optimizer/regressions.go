@@ -201,7 +201,7 @@ func (s *evidence) regress(ctx context.Context, regime *regime, g *group, inSequ
 	if g.function, err = s.kernelFunction(g.model.kernel); err != nil || inSequence {
 		return err
 	}
-	g.Data = gp.NewData(g.function, s.inputWidth(g.model.kernel))
+	g.Data = gp.NewData(g.function)
 	g.continueFrom(s.priorRegimes(), s.samePoint)
 	g.continueFrom(s.regimes[:slices.Index(s.regimes, regime)], func(int) bool { return true })
 	return s.appendRounds(ctx, g.Data, g.model.kernel, g.order[g.reused:], s.kept)
@@ -431,7 +431,7 @@ type window struct {
 // has the same beginning.
 func (s *evidence) windowed(ctx context.Context, slid windows, g *group, order []arrival) (*gp.Data, error) {
 	last, ok := slid[g]
-	data, come := gp.NewData(g.function, s.inputWidth(g.model.kernel)), order
+	data, come := gp.NewData(g.function), order
 	if left := dropped(last.order, order); ok && left <= len(order)/8 {
 		data, come = last.data.Clone(), order[len(last.order)-left:]
 		for range left {

@@ -324,7 +324,7 @@ func (v *view) amongCandidates(ctx context.Context, src *source) (err error) {
 // the candidate's own readings weighted by precision: the posterior is the same.
 func (v *view) byRows(ctx context.Context, src *source) (*posterior.Rows, error) {
 	order, answers := v.perCandidate(src)
-	rows := &posterior.Rows{Read: len(order), Data: gp.NewData(src.group.function, v.inputWidth(src.kernel))}
+	rows := &posterior.Rows{Read: len(order), Data: gp.NewData(src.group.function)}
 	if err := v.appendRounds(ctx, rows.Data, src.kernel, order, nil); err != nil {
 		return nil, err
 	}

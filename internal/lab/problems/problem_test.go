@@ -227,7 +227,7 @@ func TestNorms(t *testing.T) {
 	grid := must.Get(instance(t, "sine-pocket", 1).Grid(16))(t)
 	k := must.Get(kernel.New(grid.Kernel, []float64{grid.Lengthscale, grid.Lengthscale}, grid.Variance))(t)
 	const jitter = 1e-6
-	data := gp.NewData(k, 2)
+	data := gp.NewData(k)
 	var f, g []float64
 	for _, x := range grid.Arms {
 		must.Do(t, data.Append(x, jitter))

@@ -93,9 +93,6 @@ func lower(n int, rows [][]float64) [][]float64 {
 	own := make([][]float64, len(rows))
 	for r, row := range rows {
 		length := n + r + 1
-		if len(row) < length {
-			panic(fmt.Sprintf("factor: row %d has %d entries", n+r, len(row)))
-		}
 		own[r] = row[:length:length]
 	}
 	return own
@@ -178,9 +175,6 @@ func (c *Cholesky) factorise(work *checkpoint.Meter, rows [][]float64) error {
 // Earlier prefixes keep their rows.
 func (c *Cholesky) DropFirst() {
 	n := c.Len() - 1
-	if n < 0 {
-		panic("factor: nothing to drop")
-	}
 	rows := make([][]float64, n)
 	cosines, sines := make([]float64, n), make([]float64, n)
 	for i := range rows {

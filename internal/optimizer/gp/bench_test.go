@@ -20,7 +20,7 @@ func laboratory(b tester, n, M int) (d *gp.Data, y []float64, X *kernel.Inputs) 
 	}
 	random := rand.New(rand.NewPCG(1, 2))
 	place := func() []float64 { return []float64{random.Float64(), random.Float64()} }
-	d, X = gp.NewData(k, 2), kernel.NewInputs(2)
+	d, X = gp.NewData(k), kernel.NewInputs(2)
 	points, lambdas := make([][]float64, n), make([]float64, n)
 	for i := range points {
 		points[i], lambdas[i] = place(), 0.01
@@ -54,7 +54,7 @@ func BenchmarkPosterior(b *testing.B) {
 			points[i], lambdas[i] = d.Inputs().Row(i), d.Noise(i)
 		}
 		for b.Loop() {
-			if err := gp.NewData(d.Kernel(), 2).AppendAll(b.Context(), points, lambdas, nil); err != nil {
+			if err := gp.NewData(d.Kernel()).AppendAll(b.Context(), points, lambdas, nil); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -41,12 +41,9 @@ type Data struct {
 	factor *factor.Cholesky
 }
 
-// NewData returns no points, of p input coordinates each, which must be those of the kernel.
-func NewData(k *kernel.Function, p int) *Data {
-	if p != k.Coordinates() {
-		panic(fmt.Sprintf("gp: points of %d coordinates for a kernel that takes %d", p, k.Coordinates()))
-	}
-	return &Data{kernel: k, inputs: kernel.NewInputs(p), factor: new(factor.Cholesky)}
+// NewData returns no points, of as many input coordinates as the kernel takes.
+func NewData(k *kernel.Function) *Data {
+	return &Data{kernel: k, inputs: kernel.NewInputs(k.Coordinates()), factor: new(factor.Cholesky)}
 }
 
 // Len is the number n of points.
@@ -71,9 +68,6 @@ func (d *Data) Append(x []float64, lambda float64) error {
 // cores. If d is empty, the rows of the first points are taken from kept. It reaches checkpoints.
 // The error is that of ctx, or says which point cannot be used and why; d is then unchanged.
 func (d *Data) AppendAll(ctx context.Context, xs [][]float64, lambdas []float64, kept *Kept) error {
-	if len(xs) != len(lambdas) {
-		return fmt.Errorf("%d points have %d noise variances", len(xs), len(lambdas))
-	}
 	n := d.Len()
 	for i, x := range xs {
 		if err := d.check(x, lambdas[i]); err != nil {

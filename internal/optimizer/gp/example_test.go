@@ -16,7 +16,7 @@ func ExampleData_PredictMany() {
 		panic(err)
 	}
 	places, readings := []float64{0.2, 0.8}, []float64{1, 3}
-	data := gp.NewData(k, 1)
+	data := gp.NewData(k)
 	for _, x := range places {
 		if err := data.Append([]float64{x}, 0.01); err != nil {
 			panic(err)

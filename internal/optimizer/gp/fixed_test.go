@@ -58,7 +58,7 @@ func TestPosteriorsCanEnd(t *testing.T) {
 	}
 	arms := must.Get(gp.NewArms(t.Context(), d.Kernel(), X, 1))(t)
 	for name, work := range map[string]func() error{
-		"AppendAll":   func() error { return gp.NewData(d.Kernel(), 2).AppendAll(ctx, points, lambdas, nil) },
+		"AppendAll":   func() error { return gp.NewData(d.Kernel()).AppendAll(ctx, points, lambdas, nil) },
 		"PredictMany": func() error { _, _, err := d.PredictMany(ctx, X, zs); return err },
 		"MeanMany":    func() error { _, err := d.MeanMany(ctx, X, weights); return err },
 		"Weights":     func() error { _, err := d.Weights(ctx, many); return err },

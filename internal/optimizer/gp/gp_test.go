@@ -77,7 +77,7 @@ func covarianceOf(t tester, d *gp.Data, X *kernel.Inputs) [][]float64 {
 
 func (s scene) data(t tester) *gp.Data {
 	t.Helper()
-	d := gp.NewData(s.kernel, 2)
+	d := gp.NewData(s.kernel)
 	must.Do(t, d.AppendAll(t.Context(), s.points, s.lambdas, nil))
 	return d
 }
@@ -160,7 +160,7 @@ func TestManyPointsNeedLittleBesideTheirFactor(t *testing.T) {
 		runtime.ReadMemStats(&now)
 		return int64(now.HeapAlloc)
 	}
-	d, before, most := gp.NewData(k, 2), inUse(), int64(0)
+	d, before, most := gp.NewData(k), inUse(), int64(0)
 	watched := checkpoint.With(t.Context(), func(context.Context) error {
 		most = max(most, inUse()-before)
 		return nil
@@ -239,7 +239,7 @@ func TestAppendingGivesTheBitsOfFromNothing(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawScene(t, 1e-3)
-		whole, grown := s.data(t), gp.NewData(s.kernel, 2)
+		whole, grown := s.data(t), gp.NewData(s.kernel)
 		var z []float64
 		for i, x := range s.points {
 			must.Do(t, grown.Append(x, s.lambdas[i]))
@@ -277,7 +277,7 @@ func TestBranchesOfAPrefixGoTheirOwnWays(t *testing.T) {
 		turned := scene{s.kernel, slices.Clone(s.points), slices.Clone(s.lambdas), s.y}
 		slices.Reverse(turned.points[m:])
 		slices.Reverse(turned.lambdas[m:])
-		trunk := gp.NewData(s.kernel, 2)
+		trunk := gp.NewData(s.kernel)
 		for i, x := range s.points {
 			must.Do(t, trunk.Append(x, s.lambdas[i]))
 		}
@@ -306,7 +306,7 @@ func TestVariancesWithoutNoise(t *testing.T) {
 	for seed := range uint64(400) {
 		random := rand.New(rand.NewPCG(seed, 2))
 		k := must.Get(kernel.New("matern12", []float64{0.7}, 1.3))(t)
-		d, X := gp.NewData(k, 1), kernel.NewInputs(1)
+		d, X := gp.NewData(k), kernel.NewInputs(1)
 		for range 6 {
 			X.Append([]float64{random.Float64()})
 		}
@@ -395,7 +395,7 @@ func TestArmsAreThePosteriorOverArms(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawScene(t, 1e-2)
 		X := s.places().Prefix(30)
-		d := gp.NewData(s.kernel, 2)
+		d := gp.NewData(s.kernel)
 		arms := must.Get(gp.NewArms(t.Context(), s.kernel, X, 2))(t)
 		// More readings than are taken off the matrix at once.
 		s.points = slices.Repeat(s.points, 4)
@@ -435,7 +435,7 @@ func TestArmsAreThePosteriorOverArms(t *testing.T) {
 func TestOnePointInClosedForm(t *testing.T) {
 	t.Parallel()
 	k := must.Get(kernel.New("se", []float64{0.5}, 2))(t)
-	d := gp.NewData(k, 1)
+	d := gp.NewData(k)
 	must.Do(t, d.Append([]float64{0.3}, 0.25))
 	c := 2 * math.Exp(-0.5*math.Pow(0.4/0.5, 2))
 	means, variance := d.Predict([]float64{0.7}, d.Whiten(nil, []float64{1.5}))
@@ -447,7 +447,7 @@ func TestOnePointInClosedForm(t *testing.T) {
 func TestRepeatedPointsWithTinyNoise(t *testing.T) {
 	t.Parallel()
 	k := must.Get(kernel.New("matern52", []float64{0.5}, 1))(t)
-	d := gp.NewData(k, 1)
+	d := gp.NewData(k)
 	var y []float64
 	for i := range 300 {
 		must.Do(t, d.Append([]float64{float64(i % 3)}, 1e-10))
@@ -461,7 +461,7 @@ func TestRepeatedPointsWithTinyNoise(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	k := must.Get(kernel.NewCovariance([][]float64{{1, 1}, {1, 1}}, 1))(t)
-	d := gp.NewData(k, 1)
+	d := gp.NewData(k)
 	must.Do(t, d.Append([]float64{0}, 1e-3))
 	for _, c := range []struct {
 		x      []float64

@@ -75,7 +75,7 @@ func TestVectors(t *testing.T) {
 	v := readVectors(t)
 	for _, c := range v.Cases {
 		k := must.Get(kernel.New(c.Kernel.Name, lengthscales(t, c.Kernel.Lengthscale), c.Kernel.Variance))(t)
-		d := gp.NewData(k, 2)
+		d := gp.NewData(k)
 		lambdas := make([]float64, len(v.X))
 		for i := range lambdas {
 			lambdas[i] = c.Lambda

@@ -320,9 +320,6 @@ type Inputs struct {
 
 // NewInputs returns no input vectors, of p ≥ 1 coordinates each.
 func NewInputs(p int) *Inputs {
-	if p < 1 {
-		panic(fmt.Sprintf("kernel: inputs of %d coordinates", p))
-	}
 	return &Inputs{p: p}
 }
 

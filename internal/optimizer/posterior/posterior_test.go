@@ -30,7 +30,7 @@ func bench(t *testing.T) (both map[string]Posterior, all Points) {
 	}
 	arms, err := gp.NewArms(t.Context(), k, all.Inputs, 2)
 	must(err)
-	data, y := gp.NewData(k, 1), [2][]float64{}
+	data, y := gp.NewData(k), [2][]float64{}
 	for range 12 {
 		arm, ys := random.IntN(5), []float64{random.NormFloat64(), random.NormFloat64()}
 		must(data.Append(all.Inputs.Row(arm), 0.1))

@@ -108,7 +108,7 @@ func (s site) next(mean, variance float64, yes bool) (next site, evidence float6
 // regress computes the posterior with these densities.
 func (model *Model) regress(ctx context.Context, k *kernel.Function, inputs [][]float64, all []site) error {
 	noise := lists.Map(all, func(s site) float64 { return 1 / s.precision })
-	model.data = gp.NewData(k, k.Coordinates())
+	model.data = gp.NewData(k)
 	if err := model.data.AppendAll(ctx, inputs, noise, nil); err != nil {
 		return err
 	}

@@ -70,12 +70,8 @@ func axisScaleOf(metric study.MetricState, drawn ...[]float64) axisScale {
 	return logarithmic
 }
 
-// axis has the range within, which is on the scale: its two ends, or nothing if there is nothing to
-// draw.
+// axis has the range within, which is on the scale.
 func (m axisScale) axis(within []float64) chart.Axis {
-	if len(within) == 0 {
-		return chart.Axis{}
-	}
 	low, high := m.from(within[0]), m.from(within[1])
 	return chart.Axis{Range: []float64{low, high}, Log: m.log, Plain: m.log && low >= design.PlainFrom && high < design.PlainBelow}
 }
@@ -126,9 +122,6 @@ func (m axisScale) allTo(values []float64) []float64 {
 // widen extends a range, by at most heights of its own height on either side, to contain values,
 // and counts the values that are beyond that.
 func widen(within, values []float64, heights float64) (wider []float64, beyond int) {
-	if len(within) == 0 {
-		return within, 0
-	}
 	low, high := within[0], within[1]
 	height := high - low
 	for _, y := range values {

@@ -161,10 +161,7 @@ func Of(err error) *Problem {
 func Write(w http.ResponseWriter, p *Problem) {
 	told := *p
 	told.Errors = design.Faults(p.Errors).Within(cmp.Or(p.place, "body"))
-	body, err := json.Marshal(told)
-	if err != nil { // JSON has no such value of a fault
-		body, _ = json.Marshal(New(p.Status, p.Detail))
-	}
+	body, _ := json.Marshal(told) // a fault has no value that JSON has not: see Bounded
 	w.Header().Set("Content-Type", "application/problem+json")
 	if p.Status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="headroom"`)

@@ -503,10 +503,6 @@ func boundedValue(value any) any {
 		if v.IsText {
 			return TextValue(Shorten(v.Text))
 		}
-	case json.RawMessage:
-		if len(v) > longestValue {
-			return nil
-		}
 	}
 	if text, err := json.Marshal(value); err != nil || len(text) > longestValue {
 		return nil

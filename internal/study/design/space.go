@@ -99,10 +99,7 @@ func (a *axis) toDecimals(x float64) float64 {
 	case digits < 0:
 		return Rounded(x, digits)
 	}
-	cleaned, err := strconv.ParseFloat(strconv.FormatFloat(x, format, digits, 64), 64)
-	if err != nil {
-		return x
-	}
+	cleaned, _ := strconv.ParseFloat(strconv.FormatFloat(x, format, digits, 64), 64)
 	return cleaned + 0
 }
 

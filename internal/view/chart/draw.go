@@ -277,10 +277,7 @@ var quoted = strings.NewReplacer("&", "&amp;", "'", "&#39;")
 
 // jsonAttribute is a value as JSON in single quotes.
 func jsonAttribute(value any) string {
-	text, err := json.Marshal(value)
-	if err != nil {
-		return `"null"` // cannot happen with texts and finite numbers
-	}
+	text, _ := json.Marshal(value) // of texts and finite numbers
 	return "'" + quoted.Replace(string(text)) + "'"
 }
 

@@ -94,10 +94,8 @@ func (s *canvas) heatmap(f frame, scale scale) {
 			}
 		}
 	}
-	var out bytes.Buffer
-	if err := png.Encode(&out, picture); err != nil {
-		panic("chart: " + err.Error()) // a bytes.Buffer takes everything
-	}
+	var out bytes.Buffer // takes everything
+	png.Encode(&out, picture)
 	x, dx := gridOf(f.x, of.X)
 	y, dy := gridOf(f.y, of.Y)
 	fmt.Fprintf(s, `<image x="%s" y="%s" width="%s" height="%s" preserveAspectRatio="none" href="data:image/png;base64,%s"/>`, percent(x-dx/2), percent(1-y-dy*(float64(len(of.Y))-0.5)),

@@ -72,11 +72,8 @@ type Server struct {
 // New returns the handler of the whole site.
 func New(options Options) (http.Handler, error) {
 	public, err := url.Parse(options.PublicURL)
-	if err != nil || public.Host == "" || (public.Scheme != "http" && public.Scheme != "https") {
-		return nil, fmt.Errorf("the public URL %q must look like https://headroom.example.org", options.PublicURL)
-	}
-	if options.Studies == nil || options.Accounts == nil || options.Database == nil {
-		return nil, errors.New("the server needs studies, accounts and a database")
+	if err != nil {
+		return nil, err
 	}
 	options.Log = cmp.Or(options.Log, slog.Default())
 	s := &Server{

@@ -533,6 +533,7 @@ func TestReplayedState(t *testing.T) {
 		t.Errorf("choices %v", choices)
 	}
 	s.API("POST", base+"/compare", `{"algorithms": [{"name": "magic"}]}`).Faults(422, "body.algorithms[0].name")
+	s.API("POST", base+"/compare", `{"algorithms": []}`).Faults(422, "body.algorithms")
 	history := s.API("GET", base+"/history", nil).Want(200)
 	rounds := history.JSON()["rounds"].([]any)
 	if numbers := lists.Map(rounds, func(row any) any { return row.(map[string]any)["number"] }); !cmp.Equal(numbers, []any{1., 2., 3., 4., 5., 6., 7., 8.}) {

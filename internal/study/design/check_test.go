@@ -190,6 +190,7 @@ var checkFaults = []checkFault{
 	{"whole numbers that are rounded when they are read", func(d *Definition) { d.Parameters[1].High = new(9007199254740993.0) }, "parameters[1].high", "must be at most 9007199254740991 in size"},
 	{"step of an integer", func(d *Definition) { d.Parameters[1].Step = new(2.0) }, "parameters[1].step", "steps of 1; leave step out, or make the parameter real, with that step"},
 	{"negative step", func(d *Definition) { d.Parameters[3].Step = new(-0.1) }, "parameters[3].step", "must be above 0"},
+	{"a step without an end", func(d *Definition) { d.Parameters[3].Step, d.Parameters[3].High = new(0.1), nil }, "parameters[3].high", "is missing"},
 	{"wide step", func(d *Definition) { d.Parameters[3].Step = new(2.0) }, "parameters[3].step", "step 2 is wider than the range from 0.5 to 2"},
 	{"fine step", func(d *Definition) { d.Parameters[3].Step = new(1e-12) }, "parameters[3].step", "too fine"},
 	{"choices of a real", func(d *Definition) { d.Parameters[0].Choices = []string{"A"} }, "parameters[0].choices", "has no meaning for a parameter of type real"},
@@ -198,6 +199,7 @@ var checkFaults = []checkFault{
 	{"a choice twice", func(d *Definition) { d.Parameters[4].Choices = []string{"A", "B", "A"} }, "parameters[4].choices[2]", "twice"},
 	{"an empty choice", func(d *Definition) { d.Parameters[4].Choices = []string{"A", ""} }, "parameters[4].choices[1]", "must not be empty"},
 	{"long unit", func(d *Definition) { d.Parameters[0].Unit = strings.Repeat("m", 51) }, "parameters[0].unit", "at most 50"},
+	{"a unit of two lines", func(d *Definition) { d.Parameters[0].Unit = "m\nm" }, "parameters[0].unit", "control characters"},
 
 	{"unreadable input constraint", func(d *Definition) { d.InputConstraints[0] = "temperature +* 2 <= 1" }, "input_constraints[0]", `cannot be read at character 14, from "* 2 <= 1" on`},
 	{"a decimal comma in an input constraint", func(d *Definition) { d.InputConstraints[0] = "0,5*temperature <= 10" }, "input_constraints[0]", `from ",5*temperature <= 10" on; decimals have a point`},
@@ -252,6 +254,9 @@ var checkFaults = []checkFault{
 	{"a limit with a reserved name", func(d *Definition) { d.Constraints[1].Name = "default" }, "constraints[1].name", "cannot be a name"},
 	{"limits that no value keeps", func(d *Definition) { d.Constraints[1].Threshold = 8.5 }, "constraints[2].threshold", "no pH is at least 8.5 and at most 8, as pH low and pH high require"},
 	{"a metric in two units", func(d *Definition) { d.Constraints[1].Unit, d.Constraints[2].Unit = "mV", "V" }, "constraints[2].unit", "pH is in mV elsewhere"},
+	{"a metric with two plausible ranges", func(d *Definition) {
+		d.Constraints[1].Plausible, d.Constraints[2].Plausible = []float64{2, 12}, []float64{3, 12}
+	}, "constraints[2].plausible", "pH has another plausible range elsewhere"},
 	{"recorded metric twice", func(d *Definition) { d.RecordedMetrics = append(d.RecordedMetrics, RecordedMetric{Metric: "Colour"}) }, "recorded_metrics[1].metric", "is taken"},
 	{"recorded and constrained", func(d *Definition) { d.RecordedMetrics[0].Metric = "pH" }, "recorded_metrics[0].metric", "is taken by the metric of constraints[1]"},
 	{"too many metrics", func(d *Definition) {
@@ -294,6 +299,17 @@ var checkFaults = []checkFault{
 	{"context twice", func(d *Definition) {
 		d.Constraints[0].Expression, d.Constraints[0].Context = "cycles", []string{"w", "w"}
 	}, "constraints[0].context[1]", "twice"},
+	{"a long context name", func(d *Definition) {
+		d.Constraints[0].Expression, d.Constraints[0].Context = "cycles", []string{strings.Repeat("w", 201)}
+	}, "constraints[0].context[0]", "at most 200"},
+	{"more context names than decisions have room for", func(d *Definition) {
+		for i := range d.Constraints { // two of them have one metric, and so the same context
+			d.Constraints[i].Expression = "cycles"
+			for j := range 26 {
+				d.Constraints[i].Context = append(d.Constraints[i].Context, fmt.Sprintf("%s_%d", d.Constraints[i].Metric, j))
+			}
+		}
+	}, "constraints", "52 context names; at most 50"},
 
 	{"unknown algorithm", func(d *Definition) { d.Algorithm.Name = "rpol-ucp" }, "algorithm.name", `did you mean "rpol-ucb"?`},
 	{"unheard-of algorithm", func(d *Definition) { d.Algorithm.Name = "gradient descent" }, "algorithm.name", "there are log-cei"},

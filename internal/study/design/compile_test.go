@@ -190,6 +190,9 @@ func TestSafeSeedsArePlaced(t *testing.T) {
 		_, err = d.Check()
 		wantFault(t, faultsOf(t, err), "algorithm.settings.safe_seeds", "must be a list of points")
 	}
+	d.Algorithm.Settings = map[string]json.RawMessage{"safe_seeds": rawJSON("[" + strings.Repeat(`{"temperature": 30}, `, 1000) + `{"temperature": 30}]`)}
+	_, err = d.Check()
+	wantFault(t, faultsOf(t, err), "algorithm.settings.safe_seeds", "1001 points; at most 1000")
 	d.Algorithm.Settings = map[string]json.RawMessage{"safe_seeds": rawJSON(`[{"temperature": 30, "cycles": 3, "salt": 0.1, "time": 0.8, "catalyst": "B"}, {"temperature": 300, "cycles": 3, "salt": 0.1, "time": 0.8, "catalyst": "B"}]`)}
 	_, err = d.Check()
 	wantFault(t, faultsOf(t, err), "algorithm.settings.safe_seeds[1].temperature", "300 is above the highest, 60")

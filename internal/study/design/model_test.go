@@ -128,7 +128,14 @@ func TestCovarianceBetweenCandidates(t *testing.T) {
 		wantFault(t, faultsOf(t, err), test.location, test.message)
 	}
 	d := queue()
-	d.Model = Model{Kernel: rawJSON(`{"matrix": ` + good + `}`), Lengthscales: rawJSON(`{"rate": 1}`)}
+	d.Model.Kernel = rawJSON(`{"matrix": [[1]]}`)
+	for len(d.Candidates) <= maxMatrixArms {
+		d.Candidates = append(d.Candidates, d.Candidates[0])
+	}
 	_, err := d.Check()
+	wantFault(t, faultsOf(t, err), "model.kernel", "at most 1000 candidates; there are 1001")
+	d = queue()
+	d.Model = Model{Kernel: rawJSON(`{"matrix": ` + good + `}`), Lengthscales: rawJSON(`{"rate": 1}`)}
+	_, err = d.Check()
 	wantFault(t, faultsOf(t, err), "model.lengthscales.rate", "has no lengthscales")
 }

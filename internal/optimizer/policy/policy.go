@@ -29,9 +29,10 @@ type Policy interface {
 	Step(q []float64, r *Revealed) []float64
 }
 
-// plain is what an algorithm without multipliers and confidence widths has.
+// plain is an algorithm that has only a score: no multipliers, confidence widths or traits.
 type plain struct{}
 
+func (plain) Traits() Traits                          { return Traits{} }
 func (plain) Start() []float64                        { return nil }
 func (plain) Beta(WidthInput) []float64               { return nil }
 func (plain) Estimates(s *Input, i int) []float64     { return means(s, i) }

@@ -59,6 +59,9 @@ func TestLegendsNeedNoColour(t *testing.T) {
 		}
 		seen[outline] = style
 	}
+	if got := marks[Violated].outline(1); got != "M0,-1L0.87,0.5L-0.87,0.5Z" {
+		t.Errorf("the triangle is drawn as %s", got)
+	}
 	for style, mark := range marks {
 		if !strings.HasPrefix(string(style), "metric") { // which are in a chart of their own
 			look(style, fmt.Sprint(mark.outline(5), mark.fill == ""))
@@ -74,7 +77,7 @@ func TestChartDrawsEverything(t *testing.T) {
 	x, y := values(1, 2, 3), values(1, 3, 2)
 	bare := one(Axis{Title: "trial", Whole: true, Range: []float64{0.5, 3.5}}, Axis{}, nil, Trace{Name: "base", Style: Line, X: x, Y: y})
 	before := bare.HTML("id", "title")
-	if !strings.HasPrefix(before, `<div role="img" aria-labelledby="title"`) || !strings.Contains(before, ">panel<") || !strings.Contains(before, `<div class="axis">trial<`) {
+	if !strings.HasPrefix(before, `<div role="img" aria-labelledby="title"`) || !strings.Contains(before, ">panel<") || !strings.Contains(before, `<div class="axis">trial<`) || !strings.Contains(before, `<g data-axis="x" `) {
 		t.Errorf("the chart begins with %.120s", before)
 	}
 	drawnAlike := map[string]string{before: "nothing more"}
@@ -226,6 +229,9 @@ func TestALimitIsNamedBesideMarks(t *testing.T) {
 		{[]float64{97, 97}, []float64{6, 4}, 95.06, true}, {[]float64{99, 90, 80, 70}, []float64{5, 5, 5, 5}, 100, true},
 	} {
 		drawn := one(Axis{Range: []float64{0, 100}}, Axis{Range: []float64{0, 10}}, []Limit{{Y: []float64{5}, Label: "limit 5", Above: []bool{true}}}, Trace{Style: Waiting, X: values(c.x...), Y: values(c.y...)}).HTML("id", "title")
+		if !strings.Contains(drawn, `data-kind="limit" data-said='["5"]'`) {
+			t.Errorf("pointing at the limit does not say its value: %s", drawn)
+		}
 		if found := named.FindStringSubmatch(drawn); found == nil || found[1] != design.FormatUpTo(c.right, 2) || strings.HasPrefix(found[2], "-") != c.over {
 			t.Errorf("beside marks at %v, %v the limit is named at %v", c.x, c.y, found)
 		}
@@ -445,7 +451,8 @@ func TestMapsReachToTheirMarks(t *testing.T) {
 	t.Parallel()
 	drawn := Drawing{Surface: &Surface{Smooth: true, X: values(0, 1), Y: values(0, 1), Mean: [][]float64{{1, 2}, {2, 3}}},
 		Traces: []Trace{{Style: Recommended, X: values(1.25), Y: values(-1)}}}.HTML("id", "title")
-	for what, want := range map[string]string{"the mark": `x="100%" y="100%"`, "the colours": `<image x="-40%" y="-25%" width="160%" height="100%"`, "what pointing at it goes by": `"places":[0,0.8,0.5,0.5]`} {
+	for what, want := range map[string]string{"the scale’s colours": `<stop offset="1" stop-color="#ffea46"/>`, "the scale’s numbers": ` dy="0.32em">3`,
+		"the mark": `x="100%" y="100%"`, "the colours": `<image x="-40%" y="-25%" width="160%" height="100%"`, "what pointing at it goes by": `"places":[0,0.8,0.5,0.5]`} {
 		if !strings.Contains(drawn, want) {
 			t.Errorf("%s is not %s in %s", what, want, drawn)
 		}
@@ -609,6 +616,12 @@ func TestFigureStandsAlone(t *testing.T) {
 		{Name: "falling", Style: Series(7), X: x, Y: y}, {Name: "flat", Style: Series(0), X: x, Y: y}, {Name: "mark", Style: Recommended, X: x, Y: y}}}
 	drawn := string(Figure("both & all", []Panel{cell, cell, cell, cell}))
 	wellFormed(t, drawn)
+	high := cell
+	high.Traces = []Trace{{Name: "high", Style: Series(0), X: x, Y: values(95, 90, 100)}}
+	high.Limits = nil
+	if far := string(Figure("far from 0", []Panel{high})); strings.Contains(far, ">0<") {
+		t.Errorf("0 is shown beside values that are far from it: %s", far)
+	}
 	for text, times := range map[string]int{
 		">both &amp; all<": 1, ">a &amp; b &lt; c<": 4, ">round t<": 4, ">falling<": 1, ">flat<": 1, ">limit<": 1, `fill="#d55e00" fill-opacity`: 4,
 		`stroke="#d55e00" stroke-width="2" stroke-dasharray`: 4 + 1, `stroke="#0072b2" stroke-width="2" vector`: 4 + 1, `fill="url(#figure-hatch)"`: 4,

@@ -46,6 +46,27 @@ func TestMeter(t *testing.T) {
 	}
 }
 
+// TestOnceKeepsTheFirstResult, however late it came, and no error.
+func TestOnceKeepsTheFirstResult(t *testing.T) {
+	t.Parallel()
+	var once checkpoint.Once[int]
+	get := func(value int, err error) (int, error) {
+		return once.Get(t.Context(), func(context.Context) (int, error) { return value, err })
+	}
+	stop := errors.New("stop")
+	if _, err := get(1, stop); !errors.Is(err, stop) {
+		t.Errorf("the work's error is lost: %v", err)
+	}
+	if _, known := once.Kept(); known {
+		t.Error("what ended with an error is kept")
+	}
+	slow := must.Get(once.Get(t.Context(), func(context.Context) (int, error) { return 2 + 0*must.Get(get(3, nil))(t), nil }))(t)
+	again := must.Get(once.Get(t.Context(), func(context.Context) (int, error) { t.Error("what is known is made again"); return 4, nil }))(t)
+	if slow != 3 || again != 3 {
+		t.Errorf("%d was kept, and then %d; the first result was 3", slow, again)
+	}
+}
+
 // The race detector watches that one goroutine at a time is with the hook.
 func TestOneAtATime(t *testing.T) {
 	t.Parallel()

@@ -35,6 +35,23 @@ func formula(name string, x, y, lengthscales []float64, variance float64) float6
 	}
 }
 
+// TestOnlyPlacesThatThereArePass: as many coordinates as the kernel takes, each finite.
+func TestOnlyPlacesThatThereArePass(t *testing.T) {
+	t.Parallel()
+	f := must.Get(kernel.New("se", []float64{1, 1}, 1))(t)
+	for _, c := range []struct {
+		x    []float64
+		want string
+	}{
+		{[]float64{0, 1}, ""}, {[]float64{0}, "it has 1 coordinates; the kernel takes 2"},
+		{[]float64{0, math.NaN()}, "coordinate 2 is NaN; it must be finite"}, {[]float64{math.Inf(-1), 0}, "coordinate 1 is -Inf; it must be finite"},
+	} {
+		if err := f.Check(c.x); c.want == "" && err != nil || c.want != "" && (err == nil || err.Error() != c.want) {
+			t.Errorf("%v: %v, want %q", c.x, err, c.want)
+		}
+	}
+}
+
 func TestRowAndAtFollowTheFormula(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -44,6 +44,7 @@ func TestDoubling(t *testing.T) {
 	queue := made(t, "ckb-lyapunov", `{"horizon": "doubling", "beta": 0, "constraint_bound": 4, "multiplier_cap": 2}`, studyOf(1))
 	s := line(0, []float64{1}, []float64{0}, []float64{0.5}, []float64{0})
 	s.Round, s.Multipliers = 16, []float64{3}
+	equal(t, "estimates", queue.Estimates(s, 0), made(t, "ckb-lyapunov", `{"beta": 0}`, studyOf(1)).Estimates(s, 0))
 	equal(t, "price", sure(queue.Score(s)).Value, []float64{1 - 3/(4*4/2.0)*0.5})
 	equal(t, "slope along the cost", queue.Traits().Slopes(s).Costs[0].Mean, []float64{-3 / (4 * 4 / 2.0)})
 }

@@ -91,6 +91,9 @@ func TestTrustRegionScores(t *testing.T) {
 	equal(t, "reward", scores.Value, []float64{1, 2})
 	equal(t, "least violation", scores.Fallback, []float64{0, -0.5})
 	equal(t, "draws", standardised(&Input{Reward: s.Reward, Costs: s.Costs, Functions: s.Functions}, 1), []float64{2, 0.5})
+	s.Reward.SD[1] = 0
+	equal(t, "draws of what is known", standardised(s, 1), []float64{0, 0.5})
+	s.Reward.SD[1] = 1
 	for _, c := range []struct {
 		known []bool
 		want  []int

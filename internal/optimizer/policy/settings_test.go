@@ -77,6 +77,7 @@ func TestFaults(t *testing.T) {
 		{"rpol-ucb", `{"beta": {"f": 2}}`, paper, "beta"},
 		{"rpol-ucb", `{"beta": {"f": 2, "g1": {"schedule": "theory", "B": 1, "R": 1}}}`, paper, ""},
 		{"rpol-ucb", `{"beta": {"schedule": "theory"}}`, paper, "beta.B beta.R"},
+		{"rpol-ucb", `{"beta": {"schedule": 5}}`, paper, "beta.schedule"},
 		{"log-cei", `{}`, paper, ""},
 		{"ckb-ucb", `{}`, paper, "beta slater"},
 		{"ckb-ucb", `{"slater": 0.5, ` + theory + `}`, paper, ""},
@@ -140,6 +141,9 @@ func TestFaults(t *testing.T) {
 	}
 	if _, faults := settle(t, "rpol-ucb", `{"beta": "theory"}`, studyOf(1)); !strings.Contains(faults[0].Message, `must be a number, or {"schedule": …} with one of constant, sqrt_log, theory`) {
 		t.Errorf("a width by its name: %v", faults)
+	}
+	if _, faults := settle(t, "ckb-restart-ucb", `{"restart_every": 0}`, studyOf(1)); faults[0].Message != "0 is out of range: it must be a number of at least 1 and at most 1e+06" {
+		t.Errorf("a number between two others: %v", faults)
 	}
 	if _, faults := settle(t, "scgp-ucb", `{}`, studyOf(1)); len(faults) != 1 || !strings.Contains(faults[0].Message, "limit1") {
 		t.Errorf("scgp-ucb with a learned constraint: %v", faults)

@@ -129,6 +129,19 @@ func TestReadingsOnOneSideNeedNoDrift(t *testing.T) {
 }
 
 // TestAssumptionsOnSettings: what the settings themselves contradict.
+// TestOnlyListsAreSearchedWhole: that each trial maximises the acquisition is known of listed
+// candidates alone.
+func TestOnlyListsAreSearchedWhole(t *testing.T) {
+	t.Parallel()
+	var c Circumstances
+	for _, want := range []Standing{Unknown, Met} {
+		if got := exactMaximum.Judge(c); got.Standing != want {
+			t.Errorf("with a list: %v, it is %+v", c.Listed, got)
+		}
+		c.Listed = true
+	}
+}
+
 func TestAssumptionsOnSettings(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ algorithm, settings, want string }{

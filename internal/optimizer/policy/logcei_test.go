@@ -218,30 +218,33 @@ func TestSlopesAreTheDerivatives(t *testing.T) {
 		s.Costs[0].Mean[i] = -1
 	}
 	s.Incumbent = someIncumbent(random, s)
-	slopes := a.Traits().Slopes(s)
-	for what, c := range map[string]struct{ of, slope []float64 }{
-		"the reward's mean": {s.Reward.Mean, slopes.Reward.Mean}, "the reward's deviation": {s.Reward.SD, slopes.Reward.SD},
-		"the reward's covariance": {s.Incumbent.Covariance[0], slopes.Covariance[0]}, "a cost's covariance": {s.Incumbent.Covariance[2], slopes.Covariance[2]},
-		"a cost's mean": {s.Costs[1].Mean, slopes.Costs[1].Mean}, "a cost's deviation": {s.Costs[1].SD, slopes.Costs[1].SD},
-		"a given cost's mean": {s.Costs[0].Mean, slopes.Costs[0].Mean},
-	} {
-		const step = 1e-5
-		moved := func(by float64) []float64 {
-			for i := range c.of {
-				c.of[i] += by
+	for _, cost := range []float64{-1, 0} { // a rival more and less likely to keep its limits
+		s.Incumbent.Mean[2] = cost
+		slopes := a.Traits().Slopes(s)
+		for what, c := range map[string]struct{ of, slope []float64 }{
+			"the reward's mean": {s.Reward.Mean, slopes.Reward.Mean}, "the reward's deviation": {s.Reward.SD, slopes.Reward.SD},
+			"the reward's covariance": {s.Incumbent.Covariance[0], slopes.Covariance[0]}, "a cost's covariance": {s.Incumbent.Covariance[2], slopes.Covariance[2]},
+			"a cost's mean": {s.Costs[1].Mean, slopes.Costs[1].Mean}, "a cost's deviation": {s.Costs[1].SD, slopes.Costs[1].SD},
+			"a given cost's mean": {s.Costs[0].Mean, slopes.Costs[0].Mean},
+		} {
+			const step = 1e-5
+			moved := func(by float64) []float64 {
+				for i := range c.of {
+					c.of[i] += by
+				}
+				return sure(a.Score(s)).Value
 			}
-			return sure(a.Score(s)).Value
-		}
-		up := moved(step)
-		down := moved(-2 * step)
-		moved(step)
-		for i := range n {
-			want := (up[i] - down[i]) / (2 * step)
-			if math.Abs(want) > 1e4 || math.Abs(up[i]) > 1e8 { // so far down a tail that differences of this step have no digits
-				continue
-			}
-			if math.Abs(c.slope[i]-want) > 1e-2*(1+math.Abs(want)) {
-				t.Errorf("by %s at place %d: %g, by differences %g", what, i, c.slope[i], want)
+			up := moved(step)
+			down := moved(-2 * step)
+			moved(step)
+			for i := range n {
+				want := (up[i] - down[i]) / (2 * step)
+				if math.Abs(want) > 1e4 || math.Abs(up[i]) > 1e8 { // so far down a tail that differences of this step have no digits
+					continue
+				}
+				if math.Abs(c.slope[i]-want) > 1e-2*(1+math.Abs(want)) {
+					t.Errorf("by %s at place %d beside %g: %g, by differences %g", what, i, cost, c.slope[i], want)
+				}
 			}
 		}
 	}

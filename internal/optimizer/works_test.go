@@ -267,6 +267,9 @@ func TestWhatEndedByChanceComesBack(t *testing.T) {
 			h, _ := play(t, cfg, 12)
 			best := sure(mustReplay(t, cfg, h).Suggest(background, toyKnown()))
 			h = ended(cfg, h, best, cause)
+			if learnt := mustReplay(t, cfg, h).failedBySettings(); (len(learnt) == 0) != back {
+				t.Errorf("%s, cause %d: rounds %v tell where trials work", g.name, cause, learnt)
+			}
 			other := sure(mustReplay(t, cfg, h).Suggest(background, toyKnown()))
 			h = told(cfg, h, other)
 			if got := !mustReplay(t, cfg, h).isAvoided(best.Place); got != back {

@@ -43,7 +43,8 @@
       checkSignIn();
       if (source?.readyState !== EventSource.CLOSED) return;
       clearTimeout(silence);
-      silence = setTimeout(listen, pause = Math.min(2 * pause, 64000));
+      pause = Math.min(2 * pause, 64000);
+      silence = setTimeout(listen, pause * (0.5 + Math.random() / 2)); // not all pages at once
     };
     source.addEventListener("beat", () => alive());
     source.addEventListener("changed", ({ data }) => {

@@ -43,8 +43,7 @@
       checkSignIn();
       if (source?.readyState !== EventSource.CLOSED) return;
       clearTimeout(silence);
-      pause = Math.min(2 * pause, 64000);
-      silence = setTimeout(listen, pause * (0.5 + Math.random() / 2)); // not all pages at once
+      silence = setTimeout(listen, pause = Math.min(2 * pause, 64000));
     };
     source.addEventListener("beat", () => alive());
     source.addEventListener("changed", ({ data }) => {

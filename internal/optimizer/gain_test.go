@@ -507,6 +507,20 @@ func hill(t *testing.T, change func(*Config)) (*Config, *History) {
 	return cfg, h
 }
 
+// knownHill is hill with a limit that is known at every place.
+func knownHill(t *testing.T) (*Config, *History) {
+	t.Helper()
+	cfg, h := hill(t, nil)
+	cfg.Metrics = cfg.Metrics[:1]
+	cfg.Costs[0].Knowledge, cfg.Costs[0].Metric = Given, -1
+	cfg.Settings = resolved(t, cfg, nil)
+	for i := range h.Rounds {
+		r := &h.Rounds[i]
+		r.Readings, r.Costs = r.Readings[:1], []float64{r.Point[0]}
+	}
+	return cfg, h
+}
+
 // TestReadingsScatterMoreThanTheFunction: a reading has the function's uncertainty and its own
 // noise, in the metric's units.
 func TestReadingsScatterMoreThanTheFunction(t *testing.T) {

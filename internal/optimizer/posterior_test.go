@@ -43,14 +43,7 @@ func TestLookingBackIsThePosteriorThere(t *testing.T) {
 // TestTheRecommendedKeepsKnownLimits, whatever is expected beyond them.
 func TestTheRecommendedKeepsKnownLimits(t *testing.T) {
 	t.Parallel()
-	cfg, h := hill(t, nil)
-	cfg.Metrics = cfg.Metrics[:1]
-	cfg.Costs[0].Knowledge, cfg.Costs[0].Metric = Given, -1
-	cfg.Settings = resolved(t, cfg, nil)
-	for i := range h.Rounds {
-		r := &h.Rounds[i]
-		r.Readings, r.Costs = r.Readings[:1], []float64{r.Point[0]}
-	}
+	cfg, h := knownHill(t)
 	n := sure(mustReplay(t, cfg, h).Recommendation(background))
 	if at := h.Rounds[max(n, 1)-1].Point; n == 0 || at[0] != 0.5 || at[1] != 0.5 {
 		t.Errorf("recommended is round %d, at %v; x may be at most 0.55", n, at)

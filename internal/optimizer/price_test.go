@@ -154,14 +154,7 @@ func TestPriceAmongCandidates(t *testing.T) {
 // TestPriceOfWhatIsKnown moves a limit whose value is known at every place.
 func TestPriceOfWhatIsKnown(t *testing.T) {
 	t.Parallel()
-	cfg, h := hill(t, nil)
-	cfg.Metrics = cfg.Metrics[:1]
-	cfg.Costs[0].Knowledge, cfg.Costs[0].Metric = Given, -1
-	cfg.Settings = resolved(t, cfg, nil)
-	for i := range h.Rounds {
-		r := &h.Rounds[i]
-		r.Readings, r.Costs = r.Readings[:1], []float64{r.Point[0]}
-	}
+	cfg, h := knownHill(t)
 	state := mustReplay(t, cfg, h)
 	p := sure(state.Price(background, 0, Known{At: func(_ int, u []float64) float64 { return u[0] }}))
 	for i, step := range p.Steps {

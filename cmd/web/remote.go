@@ -164,7 +164,7 @@ func (r *remote) send(ctx context.Context, method, path string, body []byte) (*h
 			response.Body.Close()
 			response.Body = io.NopCloser(bytes.NewReader(said))
 		}
-		away := err != nil || slices.Contains(passing, response.StatusCode)
+		away := err != nil || slices.Contains(retryable, response.StatusCode)
 		var asked time.Duration
 		if err == nil {
 			asked = askedPause(response)
@@ -192,8 +192,8 @@ func (r *remote) send(ctx context.Context, method, path string, body []byte) (*h
 	}
 }
 
-// passing are the answers of a server, or of what stands before it, that can be asked again.
-var passing = []int{http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}
+// retryable are the answers of a server, or of what stands before it, that can be asked again.
+var retryable = []int{http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}
 
 // askedPause returns how long the answer asks to wait before the request is repeated, 0 if it does
 // not say so in seconds.

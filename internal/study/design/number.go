@@ -14,10 +14,10 @@ import (
 	"golang.org/x/text/width"
 )
 
-// Numbers in forms and tables have a decimal point or a decimal comma, and perhaps marks, spaces
-// or apostrophes between thousands; Japanese input methods write them in full width. A single mark before exactly
-// three digits is ambiguous: 1,200 is 1.2 to some people and 1200 to others. The program never
-// guesses which.
+// Numbers in forms and tables have a decimal point or a decimal comma, and perhaps marks, spaces or
+// apostrophes between thousands; Japanese input methods write them in full width. A single mark
+// before exactly three digits is ambiguous: 1,200 is 1.2 to some people and 1200 to others. The
+// program never guesses which.
 
 // Marks are the decimal mark and the thousands mark that a person or a table is known to use: '.'
 // or ',', 0 if unknown.
